@@ -219,7 +219,7 @@ def _by_r(studies: list[Study]) -> list[tuple[float, float, float]]:
 
 
 def power(times: int) -> None:
-    """The power that `eqlab power` and `study check` state, and how often the deciding model finds the gap."""
+    """The power that `eqlab research power` and `study check` state, and how often the deciding model finds the gap."""
     from eqlab.analysis.power import OKAY, SD_REPLY, StudySize, deciding_model, plan
 
     rows = Rows()

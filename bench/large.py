@@ -1,8 +1,8 @@
 """Large stores and large runs: how long looking and reporting take, and whether memory grows with a run.
 
 Builds a store of many answers (through the product's own planning, reading and storing, no model asked), then times
-`eqlab show`, `runs`, `report`, `store check`, `backup` and `compact` in processes of their own; then runs few and many
-trials against a loopback server and compares the highest memory of the two.
+`eqlab runs show`, `runs`, `report`, `runs store check`, `backup` and `compact` in processes of their own; then runs few
+and many trials against a loopback server and compares the highest memory of the two.
 
     python bench/large.py [--answers 200000] [--trials 2000 50000] [--keep FOLDER]
 """

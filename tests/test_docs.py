@@ -39,14 +39,12 @@ def test_every_documented_command_parses(line):
     for stop in ("|", ">", "&&"):
         if stop in arguments:
             arguments = arguments[: arguments.index(stop)]
-    arguments = [argument for argument in arguments if argument != "--debug"]
+    arguments = [argument for argument in arguments if argument not in ("--debug", "--help")]
     command = get_command(app)
     context = command.make_context("eqlab", list(arguments), resilient_parsing=not arguments)
     while hasattr(command, "commands") and arguments:
         rest = context._protected_args + context.args if hasattr(context, "_protected_args") else context.args
         name, command, rest = command.resolve_command(context, rest)
-        if "--help" in rest:
-            return
         context = command.make_context(name, list(rest), parent=context)
 
 
@@ -118,6 +116,13 @@ def test_the_sites_first_page_is_the_readme():
     assert TEXT["index.md"] == docs_index.index(TEXT["README.md"]), "run bench/docs_index.py"
 
 
+def every_command(group, path=""):
+    for name, command in group.commands.items():
+        yield f"{path}{name}", command
+        if hasattr(command, "commands"):
+            yield from every_command(command, f"{path}{name} ")
+
+
 def test_every_command_and_option_is_documented():
     from typer.main import get_command
 
@@ -125,7 +130,7 @@ def test_every_command_and_option_is_documented():
     from eqlab.cli.main import app
 
     everything = "\n".join(TEXT.values())
-    for name, command in get_command(app).commands.items():
+    for name, command in every_command(get_command(app)):
         assert f"eqlab {name}" in everything, name
         for parameter in command.params:
             for flag in parameter.opts:

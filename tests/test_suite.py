@@ -39,6 +39,15 @@ def test_a_test_of_the_published_data_is_skipped_with_the_reason_and_fails_in_ci
     assert ("1 skipped: the published data are not here; set EQLAB_DATA\n" in done.stdout) == (not ci)
 
 
+def test_what_begins_too_late_is_left_out_and_said(tmp_path):
+    (tmp_path / "test_one.py").write_text("def test_one(): assert False")
+    command = [*PYTEST, "-p", "ending", "-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, tmp_path]
+    environment = os.environ | ALONE | {"PYTHONPATH": str(ROOT / "tests" / "support"), "EQLAB_TESTS_UNTIL": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300)
+    assert done.returncode == 0, done.stdout
+    assert "1 skipped: EQLAB_TESTS_UNTIL is over" in done.stdout
+
+
 def test_two_suites_do_not_meet_in_one_database(postgres, start_postgres, tmp_path_factory):
     """Each has a server with a folder and a socket of its own, and none lies below pytest's root, which every suite
     that starts makes private again: in 0.1 the database's data vanished under its feet."""

@@ -65,11 +65,11 @@ def test_undefined_where_norm_and_form_differ():
     found = percentile(scored(3.0, 2.0, 4.0), Norms(PEOPLE, "a hundred", differs="people saw one order"), "higher")
     assert (found.value, found.low, found.note) == (None, None, "people saw one order")
     assert percentile_text(found) == "undefined"
-    assert percentile_sentence("m", found, "students") == (
+    assert percentile_sentence("m", found, Norms(PEOPLE, "students")) == (
         "Where m stands among the 100 people who answered (students) is undefined: people saw one order."
     )
     placed = percentile(scored(50.0, 40.0, 60.0), Norms(PEOPLE, "a hundred"), "higher")
-    assert percentile_sentence("m", placed, "students", "they saw one order").endswith(
+    assert percentile_sentence("m", placed, Norms(PEOPLE, "students", caution="they saw one order")).endswith(
         "of the 100 people who answered (students); they saw one order."
     )
     few = percentile(scored(3.0), Norms((1.0, 2.0, 3.0), "three"), "higher")

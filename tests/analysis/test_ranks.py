@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from eqlab.analysis.comparison import paired
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.ranks import adjusted_p, may_be_first, pairwise, ranges, rank_ranges, rank_sets
+from eqlab.analysis.ranks import adjusted_p, comparable, may_be_first, pairwise, ranges, rank_ranges, rank_sets
+from eqlab.analysis.special import stdtr
 from eqlab.core.errors import UsageError
 
 
@@ -182,3 +183,45 @@ def test_who_may_be_first_is_asked_on_one_side():
     found = rank_sets(table)
     assert found.first == (True, True, False)
     assert found.ranges[2] == (1, 3)
+
+
+@pytest.mark.parametrize(("models", "items", "missing"), [(4, 9, 0.0), (9, 30, 0.0), (9, 30, 0.1), (70, 12, 0.0)])
+@pytest.mark.parametrize("claim", ["each", "all"])
+def test_ranges_are_those_of_all_draws_and_all_pairs(models, items, missing, claim):
+    """By the definition: every t of every draw, in double precision, stepped down over a model's pairs, or over all."""
+    random = np.random.default_rng(models)
+    scores = np.round(random.normal(np.linspace(0, 4, models)[:, None], 1.0, (models, items)), 3)
+    scores[random.random(scores.shape) < missing] = np.nan
+    draws = 200
+    found, t = pairwise(scores), np.abs(every_t(scores, draws))
+    rows = np.arange(models)[:, None]
+    families = [rows == model for model in range(models)] if claim == "each" else [rows < models]
+    certain = np.zeros((models, models), dtype=bool)
+    for family in families:
+        open_pairs = family & comparable(scores, found)
+        new = open_pairs
+        while new.any() and open_pairs.any():
+            bound = np.sort(t[:, open_pairs].max(axis=1))[-10]  # 5 % of the draws
+            new = open_pairs & (found.p < 2 * stdtr(items - 1, -bound))
+            certain |= new
+            open_pairs = open_pairs & ~new
+    sets = rank_sets(scores, draws=draws, claim=claim)
+    better, worse = certain & (found.difference > 0), certain & (found.difference < 0)
+    assert certain.any()
+    assert np.array_equal(sets.above, worse.T if claim == "each" else better)
+    assert np.array_equal(sets.below, better.T if claim == "each" else worse)
+
+
+def every_t(scores, draws):
+    """draws × models × models: the same draws as the product's, a missing score as its model's mean."""
+    n = scores.shape[1]
+    filled = np.where(np.isnan(scores), np.nanmean(scores, axis=1, keepdims=True), scores)
+    filled -= filled.mean(axis=1, keepdims=True)
+    chosen = np.random.default_rng(0).integers(0, n, size=(draws, n))
+    found = []
+    for drawn in chosen:
+        gaps = filled[:, None, drawn] - filled[None, :, drawn]
+        spread = gaps.std(axis=2, ddof=1)
+        mean = gaps.mean(axis=2)
+        found.append(np.divide(mean * np.sqrt(n), spread, out=np.zeros_like(mean), where=spread > 0))
+    return np.array(found)

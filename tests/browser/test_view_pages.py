@@ -67,7 +67,7 @@ def test_from_the_first_page_to_the_words(seen, width, scheme):
     page.wait_for_url(first)
 
 
-@pytest.mark.parametrize("path", ["/talks", "/judges", "/studies", "/rate", "/start", "/run/last"])
+@pytest.mark.parametrize("path", ["/talks", "/judges", "/studies", "/rate", "/start", "/run/last", "/trend?table=1"])
 def test_every_other_screen_is_accessible(seen, path):
     page = seen(360, "dark")
     page.goto(page.url.rstrip("/") + path)

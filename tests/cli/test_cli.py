@@ -27,7 +27,7 @@ def fails(result, *words, code=None):
 
 def test_help_names_every_command(eqlab):
     text = eqlab("--help").out
-    for command in ("run", "report", "runs", "show", "export", "data", "reproduce", "benchmarks"):
+    for command in ("run", "report", "runs", "compare", "study", "data", "research", "benchmarks"):
         assert f"  {command} " in text
 
 

@@ -1,4 +1,4 @@
-"""`eqlab compare` and `eqlab correlate` as a user meets them."""
+"""`eqlab compare` and `eqlab research correlate` as a user meets them."""
 
 import hashlib
 import json
@@ -80,7 +80,7 @@ def test_mistakes(eqlab, tmp_path, published, arguments, words):
 
 
 def test_names_that_fit_no_model_or_several(eqlab, tmp_path, published):
-    fails(eqlab("compare", "published:nobody", EQLAB_DATA=published), "nobody", "eqlab reproduce eqbench")
+    fails(eqlab("compare", "published:nobody", EQLAB_DATA=published), "nobody", "eqlab research reproduce eqbench")
     fails(eqlab("compare", "published:gpt-4", EQLAB_DATA=published), "2 published models", "gpt-4-0314")
 
 
@@ -170,11 +170,11 @@ def test_a_run_without_one_usable_answer_fails(eqlab, server, tmp_path):
     server.reply = lambda body, n: "no idea"
     done = eqlab("run", "mute", "-b", "eqbench", "--base-url", server.url, "--limit", 6)
     assert done.code == 1
-    assert "mute: none of 6 answers could be used; 'eqlab show --status unparseable'" in done.err
+    assert "mute: none of 6 answers could be used; 'eqlab runs show --status unparseable'" in done.err
     server.reply = lambda body, n: web.Response(status=413)
     done = eqlab("run", "gone", "-b", "eqbench", "--base-url", server.url, "--limit", 6)
     assert done.code == 1
-    assert "gone: no answer came; 'eqlab show --status error' says why." in done.err
+    assert "gone: no answer came; 'eqlab runs show --status error' says why." in done.err
 
 
 def test_the_winner_is_said_first(eqlab, server, tmp_path):

@@ -1,4 +1,4 @@
-"""`eqlab judge` and `eqlab ratings` as a user meets them."""
+"""`eqlab judge` and `eqlab study ratings` as a user meets them."""
 
 import json
 

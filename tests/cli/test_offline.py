@@ -21,7 +21,7 @@ def test_names_that_fit_no_model_or_several(offline):
     assert "2 published models" in offline("compare", "published:gpt-4").err
     none = offline("compare", "published:nobody")
     assert none.code == 1
-    assert "eqlab reproduce eqbench" in none.err
+    assert "eqlab research reproduce eqbench" in none.err
 
 
 def test_leaderboard(offline, tmp_path):

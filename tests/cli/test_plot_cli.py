@@ -25,7 +25,7 @@ def test_svg_is_well_formed_and_names_everybody(eqlab, tmp_path, kind):
         (("plot", *MODELS, "--kind", "pie", "-o", "x.svg"), "forest, profile, heat, cost, people"),
         (("plot", *MODELS, "--kind", "profile", "-o", "x.svg"), "nothing for --kind profile"),
         (("plot", *MODELS, "--kind", "cost", "-o", "x.svg"), "nothing for --kind cost"),
-        (("plot", *MODELS, "--kind", "people", "-o", "x.svg"), "nothing for --kind people"),
+        (("plot", "people", *MODELS, "-o", "x.svg"), "nothing for --kind people"),
         (("report", *MODELS, "-o", "x.png"), "eqlab plot"),
         (("report", *MODELS, "-o", "x.docx"), "write an .html"),
         (("report", *MODELS, "-o", "x.md", "--items"), "Drop --items"),

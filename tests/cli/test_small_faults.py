@@ -121,7 +121,7 @@ def test_a_server_without_the_files_names_three_of_them(eqlab, server):
 def test_a_terminal_without_unicode_gets_a_table(server, tmp_path, broken):
     done = _command(server, tmp_path, environment={"PYTHONIOENCODING": broken})
     assert done.returncode == 0, done.stderr
-    assert "eqlab show" in done.stdout.decode(broken)
+    assert "eqlab runs show" in done.stdout.decode(broken)
 
 
 def test_a_log_on_a_full_disk_is_no_reason_not_to_ask(server, tmp_path):

@@ -53,6 +53,8 @@ def test_what_is_sent_and_what_comes_back(server, monkeypatch):
             "temperature": 0.01,
             "max_tokens": 60,
             "seed": 5,
+            "stream": True,  # until it is known to be quick
+            "stream_options": {"include_usage": True},
         }
     ]
     assert server.headers[0]["Authorization"] == "Bearer secret-key"

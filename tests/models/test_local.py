@@ -153,7 +153,7 @@ def test_a_prefix_that_is_shared_is_read_once(chat: LocalChat, pieces: list[dict
 
 def test_switched_off_nothing_is_reused_and_the_texts_stay(chat: LocalChat, path: Path) -> None:
     """The switches of bench/embedded.py: every prompt read from the start, and room for two requests in one runtime."""
-    requests = [prompted(TASK + line, schema=SCHEMA, max_tokens=12) for line in LINES[:2]]
+    requests = [prompted(TASK + line, schema=SCHEMA, max_tokens=4) for line in LINES[:2]]
     other = LocalChat(path, share_prefix=False, batch=2)
     assert other.concurrency == 2
     assert texts(other, requests) == texts(chat, requests)

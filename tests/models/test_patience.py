@@ -1,6 +1,7 @@
 """Rates, outages and slow servers, on a clock of our own: an hour of waiting takes no time."""
 
 import asyncio
+import contextlib
 import json
 import selectors
 from types import SimpleNamespace
@@ -312,6 +313,105 @@ def test_a_request_that_timed_out_is_repeated_twice(play):
     assert len(asked) == 4
     assert "stream" not in asked[1]
     assert asked[2]["stream"] is asked[3]["stream"] is True  # silence is told from slowness
+
+
+class Slots:
+    """A server that works on so many at once, each for so long, and says nothing to those that wait."""
+
+    def __init__(self, slots, seconds, there=False):
+        self.silences = transport.Silences(120.0)
+        self.free, self.seconds, self.given_up, self.probed = asyncio.Semaphore(slots), seconds, 0, 0
+        self.silences.probe = self.is_there if there else None
+
+    async def is_there(self):
+        self.probed += 1
+        return True
+
+    async def ask(self, lost=False):
+        try:
+            async with asyncio.timeout(120.0) as limit:
+                mine = self.silences.sent(limit)
+                whole = False
+                try:
+                    async with contextlib.AsyncExitStack() as held:
+                        if not lost:
+                            await held.enter_async_context(self.free)
+                        await asyncio.sleep(10_000 if lost else self.seconds)
+                        self.silences.heard(mine)
+                        whole = True
+                finally:
+                    self.silences.over(mine, whole)
+        except TimeoutError:
+            self.given_up += 1
+
+
+@pytest.mark.parametrize(
+    ("slots", "seconds", "there", "lost", "given_up"),
+    [
+        (4, 50.0, False, 0, 0),  # the twelve that wait see others answered
+        (4, 130.0, False, 0, 16),  # nobody hears anything for two minutes
+        (4, 130.0, True, 0, 0),  # but the server says that it is there
+        (4, 50.0, False, 2, 2),  # the rest is answered, these are not: given up when it is quiet
+    ],
+)
+def test_a_server_with_a_queue_is_not_given_up_while_it_lives(play, slots, seconds, there, lost, given_up):
+    async def main(now):
+        server = Slots(slots, seconds, there)
+        await asyncio.gather(*(server.ask() for _ in range(16)), *(server.ask(lost=True) for _ in range(lost)))
+        await server.silences.close()
+        return server
+
+    server, _ = play(main)
+    assert server.given_up == given_up
+    assert bool(server.probed) is there
+
+
+def test_a_request_that_many_later_ones_overtake_is_lost(play):
+    async def main(now):
+        server = Slots(1, 30.0)
+        lost = asyncio.create_task(server.ask(lost=True))
+        for _ in range(40):
+            await server.ask()
+        return server.given_up, lost.done()
+
+    (given_up, done), _ = play(main)
+    assert (given_up, done) == (1, True)
+
+
+def test_what_a_session_cuts_off_is_said(play):
+    said = []
+
+    async def main(now):
+        async def post(outgoing):
+            await asyncio.sleep(1000)
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16), say=said.append, post=post)
+        asking = [asyncio.create_task(chat.ask(prompted("x"))) for _ in range(3)]
+        await asyncio.sleep(10)
+        for one in asking:
+            one.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        return chat.learnt()
+
+    learnt, _ = play(main)
+    assert learnt == ("3 requests under way were cut off when the session ended; they may be billed",)
+    assert len(said) == 1
+
+
+def test_a_first_wave_is_streamed_and_a_slow_server_stays_so(play):
+    asked, latencies = [], iter((50.0, 20.0, 1.0))
+
+    async def main(now):
+        async def post(outgoing):
+            asked.append("stream" in outgoing.body)
+            return Incoming(200, {}, GOOD, next(latencies))
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16), post=post)
+        for _ in range(3):
+            await chat.ask(prompted("x"))
+
+    play(main)
+    assert asked == [True, True, False]
 
 
 def test_a_server_that_fails_costs_a_stated_number_of_requests(play):

@@ -62,7 +62,7 @@ def presented(study, report, capsys):
 def _documented(study):
     """The terminal's width and the lines that docs/evidence/reproduce.md shows, if it shows any."""
     text = (ROOT / "docs" / "evidence" / "reproduce.md").read_text(encoding="utf-8")
-    block = rf"columns=(\d+)[^>]* -->\n```console\n\$ eqlab reproduce {study}\n(?!\$)(.*?)```"
+    block = rf"columns=(\d+)[^>]* -->\n```console\n\$ eqlab research reproduce {study}\n(?!\$)(.*?)```"
     found = re.search(block, text, flags=re.DOTALL)
     assert found or study == "short-forms"  # a page of its own
     columns, shown = found.groups() if found else ("120", "")

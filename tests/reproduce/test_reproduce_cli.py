@@ -1,4 +1,4 @@
-"""`eqlab reproduce`: what is printed where."""
+"""`eqlab research reproduce`: what is printed where."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""`eqlab probe` against a server that knows some items by heart, and one that knows none."""
+"""`eqlab research probe` against a server that knows some items by heart, and one that knows none."""
 
 import json
 

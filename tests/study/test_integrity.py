@@ -2,24 +2,43 @@
 against browsers that say what they please."""
 
 import json
+import re
 import sys
+from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from small_study import SECONDS, answer_for, take
+from sqlalchemy import delete, update
 
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.moves import Arrival, is_simulated
+from eqlab.store.schema import answers, chain, places
+from eqlab.store.study import chain as chains
+from eqlab.store.study import records
+from eqlab.store.study.chain import mark_of
 from eqlab.store.study.lock import lock_plan, standing
 from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.records import clear_simulated, erase_person
 from eqlab.store.study.researchers import read_audit
-from eqlab.study.results.analysis import analyse, analysis_code
-from eqlab.study.results.bundle import redo
+from eqlab.store.study.studies import set_status
+from eqlab.study.results import redo_script
+from eqlab.study.results.analysis import _ROOTS, analyse, analysis_code, analysis_libraries, imported_sources
+from eqlab.study.results.bundle import exported_data, redo
 from eqlab.study.results.export import export_all, export_table
-from eqlab.study.results.lock_file import lock_file, read_lock_file, write_lock_file
+from eqlab.study.results.lock_file import (
+    SealCheck,
+    check_seal,
+    lock_file,
+    make_seal,
+    read_lock_file,
+    stored_data,
+    write_lock_file,
+)
 from eqlab.study.results.participants import read_participants
 from eqlab.study.results.public import publish
+from eqlab.study.results.registration import write_registration
 
 
 def rate(participation, name, values):
@@ -156,12 +175,222 @@ def test_the_code_hash_follows_the_source(monkeypatch):
     import eqlab.study.results.analysis as module
 
     before = analysis_code()
-    monkeypatch.setattr(module, "_CODE", module._CODE[:-1])
+    monkeypatch.setattr(module, "_ROOTS", ("core/text.py",))
     module.analysis_code.cache_clear()
     try:
         assert module.analysis_code() != before
     finally:
         module.analysis_code.cache_clear()
+
+
+def test_the_hash_covers_what_the_analysis_imports_and_what_that_imports(tmp_path):
+    for name, text in {
+        "a.py": "from eqlab.b.c import (\n    one,\n    two,\n)\nKIND = 'x'\n",
+        "b/__init__.py": "",
+        "b/c.py": 'def late():\n    import eqlab.d\n    from eqlab.b import e, f\nMADE = "eqlab.g.h:Kind"\n',
+        "b/e.py": "import numpy\n",
+        "d.py": "",
+        "g/h.py": "",
+        "other.py": "",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert set(imported_sources(tmp_path, ["a.py"])) == {
+        "a.py", "b/__init__.py", "b/c.py", "b/e.py", "d.py", "g/h.py",
+    }  # fmt: skip
+    hashed = imported_sources(files("eqlab"), _ROOTS)
+    assert {
+        "store/study/records.py", "store/study/lock.py", "runs/score.py", "study/results/participants.py",
+        "study/kinds.py", "analysis/confirmatory.py", "benchmarks/rating/study.py", "instruments/__init__.py",
+    } <= set(hashed)  # fmt: skip
+    assert not [name for name in hashed if name.startswith(("cli/", "study/web/", "view/", "sweep/"))]
+    calculating = ("analysis/", "benchmarks/", "instruments/")
+    imported = {
+        name
+        for path, source in hashed.items()
+        if path.startswith(calculating)
+        for name in re.findall(r"^\s*(?:import|from) (\w+)(?=[\w.]* import |\n| as )", source.decode(), re.MULTILINE)
+    }
+    reads_tables = {"python_calamine"}
+    assert imported - sys.stdlib_module_names - {"eqlab"} - reads_tables <= set(analysis_libraries())
+
+
+# -- who is in a result is settled, and stays so --
+
+
+@pytest.fixture
+def settled(make_participation, clock):
+    """A study whose plan has been locked as `eqlab study lock` does it: two places, a third person under way."""
+    participation = make_participation(arms=("a",), batches=2, size=4, lease=10.0)
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    clock.now += 1
+    return participation
+
+
+def sample(participation):
+    found = analyse(participation, "ada")
+    return found.standing.label, {person.person for person in found.sample.kept}, found
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_a_confirmatory_result_is_final(settled, clock, tmp_path):
+    slow = settled.arrive("slow", "en")
+    view = take(settled, slow, until="trial")
+    settled.save(slow, view.number, view.attempt, answer_for(view))
+    clock.now += 3600  # the place is somebody else's by now
+    people = {rate(settled, name, (1, 2, 3)) for name in "ab"}
+    label, kept, found = sample(settled)
+    assert (label, kept) == ("confirmatory", people)
+    assert found.sample.excluded == {slow: ("outside",)}
+    before = found.result.headline
+    clock.now += 60
+    assert take(settled, slow).state == "extra"
+    label, kept, found = sample(settled)
+    assert (label, kept, found.result.headline) == ("confirmatory", people, before)
+    (said,) = [one for one in found.result.caveats if one.startswith("Who is in this result is settled")]
+    assert "finished later or without a place, and not in it: 1; looked at once since then" in said
+    export_all(settled, tmp_path / "out", "ada")
+    assert redo(tmp_path / "out")[1] == []
+    assert redo_script.analysed(tmp_path / "out") == people
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("looked", "label"), [(False, "confirmatory"), (True, "exploratory")])
+def test_a_study_closed_early_is_final_too_and_says_so(settled, clock, tmp_path, looked, label):
+    one = rate(settled, "a", (1, 2, 3))
+    late = settled.arrive("late", "en")
+    take(settled, late, until="trial")
+    if looked:
+        analyse(settled, "ada")
+    clock.now += 5
+    set_status(settled, "closed", "ada")
+    clock.now += 5
+    run = settled.design.run.id
+    assert not settled.store.shut(run)
+    assert take(settled, late).state == "finished"  # who is inside may finish, beside the result
+    found_label, kept, found = sample(settled)
+    assert (found_label, kept) == (label, {one})
+    assert "was closed on" in found.standing.reason
+    assert "with 1 of 2 planned places filled" in found.standing.reason
+    export_all(settled, tmp_path / "out", "ada")
+    assert redo_script.analysed(tmp_path / "out") == {one}
+
+
+def test_a_changed_library_is_told_and_plans_from_before_do_not_know_any(settled, make_participation):
+    code = analysis_code()
+    assert standing(settled, *code, analysis_libraries()).confirmatory
+    changed = standing(settled, *code, {**analysis_libraries(), "numpy": "0.9"})
+    assert (changed.label, 'is "0.9"' in changed.reason, "libraries.numpy" in changed.reason) == (
+        "exploratory", True, True,
+    )  # fmt: skip
+
+
+# -- the chain of events, and seals --
+
+
+def without(participation, person):
+    """What somebody does who can write to the database: a person is gone from every table that knows them."""
+    with participation.store.engine.begin() as connection:
+        for name, table, where in records._tables(participation, person):
+            assert name
+            connection.execute(delete(table).where(*where))
+        connection.execute(
+            update(places).where(places.c.person == person).values(state="open", person=None, held_until=None)
+        )
+
+
+def test_a_person_missing_from_every_table_is_noticed(settled):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    without(settled, people[0])
+    rate(settled, "c", (3, 3, 3))  # somebody more welcome
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert (found.label, found.reason) == (
+        "exploratory", "1 person who had been assigned to a place can be found in no table",
+    )  # fmt: skip
+
+
+def test_changed_answers_changed_links_and_people_from_nowhere_are_noticed(settled):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+
+    def reason():
+        return standing(settled, *analysis_code(), analysis_libraries()).reason
+
+    def change(statement):
+        with settled.store.engine.begin() as connection:
+            connection.execute(statement)
+
+    mine = (answers.c.subject == f"person:{people[0]}", answers.c["values"].contains('"rating": 1'))
+    change(update(answers).where(*mine).values(values='{"rating": 3}'))
+    assert "the answers of 1 person are not those with which they finished" in reason()
+    change(delete(chain).where(chain.c.kind == "finished", chain.c.mark == mark_of("small", people[0])))
+    assert "link 2 of the chain of events is missing or was changed" in reason()
+    change(delete(chain))
+    assert "the tables hold 2 people whom no server assigned to a place" in reason()
+
+
+def test_who_deletes_their_answers_breaks_no_chain(settled):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    erase_person(settled, people[0], "person")
+    rate(settled, "c", (3, 3, 3))
+    assert standing(settled, *analysis_code(), analysis_libraries()).label == "confirmatory"
+
+
+def test_a_seal_holds_while_the_study_goes_on_and_not_after_a_change(settled, clock, tmp_path):
+    one = rate(settled, "a", (1, 2, 3))
+    half = settled.arrive("half", "en")
+    view = take(settled, half, until="trial")
+    settled.save(half, view.number, view.attempt, answer_for(view))
+    seal = make_seal(settled, "ada")
+    path = tmp_path / "seal.json"
+    write_lock_file(path, seal)
+    assert read_lock_file(path) == json.loads(json.dumps(seal))
+    assert not standing(settled, *analysis_code(), analysis_libraries()).looks
+    assert one not in path.read_text()
+    clock.now += 60
+    take(settled, half)
+    export_all(settled, tmp_path / "out", "ada")
+    for data in (stored_data(settled), exported_data(tmp_path / "out")):
+        assert check_seal(seal, *data) == SealCheck(2, 0, 0, 0, 0, ())
+    links, given = stored_data(settled)
+    back = {**given, one: [(trial, n, '{"rating": 3}', at) for trial, n, _, at in given[one]]}
+    assert check_seal(seal, links, back).changed == 1
+    assert check_seal(seal, links, {half: given[half]}).missing == 1
+    assert check_seal(seal, links, {**given, "new": given[one]}).added == 1
+    assert not check_seal(seal, links[1:], given).holds
+    rebuilt = []
+    extend_by_hand(rebuilt, links[1:])
+    assert check_seal(seal, rebuilt, given).broken  # whole by itself, and not what was sealed
+    erase_person(settled, one, "person")
+    assert check_seal(seal, *stored_data(settled)) == SealCheck(1, 1, 0, 0, 0, ())
+    write_lock_file(path, {**seal, "answers": 0})
+    with pytest.raises(DataError, match="not the one whose hash"):
+        read_lock_file(path)
+
+
+def extend_by_hand(rebuilt, links):
+    """A chain that somebody has made again, without a gap."""
+    last = ""
+    for number, one in enumerate(links, start=1):
+        last = chains._link(last, number, one.at, one.kind, one.mark, one.digest)
+        rebuilt.append(replace(one, number=number, link=last))
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_the_lock_can_be_registered_as_text_and_json(settled, tmp_path):
+    stands = standing(settled, *analysis_code(), analysis_libraries())
+    text, plain = write_registration(tmp_path / "small", settled.design, stands)
+    told = json.loads(plain.read_text())
+    assert told["lock_sha256"] == stands.lock.sha256
+    assert list(told["answers"]) == [
+        "data", "hypotheses", "measures", "conditions", "analyses", "exclusions", "sample", "other",
+    ]  # fmt: skip
+    said = text.read_text()
+    assert all(one["answer"] in said for one in told["answers"].values())
+    assert "locked before anybody had answered" in told["answers"]["data"]["answer"]
+    assert "- a: 2 places" in told["answers"]["conditions"]["answer"]
+    assert f"numpy {analysis_libraries()['numpy']}" in told["answers"]["analyses"]["answer"]
+    assert "- outside: did not finish in a planned place" in told["answers"]["exclusions"]["answer"]
 
 
 def test_a_lock_file_is_signed_and_a_changed_one_is_found_out(make_participation, tmp_path):

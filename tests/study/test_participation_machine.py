@@ -51,7 +51,16 @@ class Study(RuleBasedStateMachine):
         )
         if self.where:
             with self.store.engine.begin() as connection:
-                for table in ("panel_events", "events", "places", "arrivals", "panel_ids", "participants", "studies"):
+                for table in (
+                    "chain",
+                    "panel_events",
+                    "events",
+                    "places",
+                    "arrivals",
+                    "panel_ids",
+                    "participants",
+                    "studies",
+                ):
                     connection.execute(text(f"DELETE FROM {table}"))
                 for table in ("answers", "planned"):
                     connection.execute(text(f"DELETE FROM {table}"))

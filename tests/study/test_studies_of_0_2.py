@@ -13,17 +13,19 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 from talk_case import Person
+from typer.testing import CliRunner
 from web_case import SECRET, Site, fields_of
 
+from eqlab.cli.main import app
 from eqlab.core.runs import ModelConfig
 from eqlab.store.access import open_store
 from eqlab.store.schema import panel_ids, participants
-from eqlab.store.study.lock import read_lock, standing
+from eqlab.store.study.lock import other_version, read_lock, standing
 from eqlab.store.study.participation import Participation, TurnedAway
 from eqlab.store.study.studies import check_begun, stored_file
 from eqlab.study.build_design import open_study
 from eqlab.study.panels import panel_hash, resume_code, tombstone
-from eqlab.study.results.analysis import analyse
+from eqlab.study.results.analysis import analyse, analysis_code
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
 
@@ -189,3 +191,22 @@ def test_the_analysis_is_done_again_from_an_export_of_0_2(tmp_path):
     found, different = redo(tmp_path)
     assert different == []
     assert {one.name: one.value for one in found.result.estimates} == pytest.approx(NUMBERS)
+
+
+@pytest.mark.parametrize("command", ["check", "status"])
+def test_a_study_locked_by_another_version_says_so_before_more_people_are_asked(old, tmp_path, command):
+    """… and names the copy of the store that the locked version can read, kept when the tables were brought up."""
+    participation_of(old, "rating", tmp_path)
+    file, store = str(tmp_path / "rating.toml"), str(tmp_path / "old.db")
+    said = " ".join(CliRunner().invoke(app, ["study", command, file, "--store", store]).output.split())
+    assert "with eqlab 0.2.0, and this is" in said
+    assert "uv tool run --from 'eqlab[study]==0.2.0' eqlab study serve FILE" in said
+    copy = tmp_path / "old.db.tables-0006"
+    assert copy.name in said
+    with sqlite3.connect(copy) as kept:
+        assert kept.execute("SELECT version_num FROM alembic_version").fetchall() == [("0006",)]
+        (people,) = kept.execute("SELECT count(*) FROM participants").fetchone()
+    kept.close()
+    assert people == 9  # eight of the first study, one of the talks
+    talk = participation_of(old, "talk", tmp_path)
+    assert other_version(talk, *analysis_code()) == ""  # never locked

@@ -62,6 +62,8 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert len(found["standing"]["looks"]) == 1
     assert sorted(found["analysed"]) == sorted([one, two, *set(found["analysed"]).difference((one, two))])
 
+    code, said, _ = eqlab("study", "seal", "study.toml", "-o", "seal.json")
+    assert (code, "people: 5, links of the chain: 10" in said) == (0, True)
     code, said, _ = eqlab("study", "export", "study.toml", "-o", "out")
     assert (code, len(list((tmp_path / "out").iterdir()))) == (0, 17)
     assert "answers.csv" in said
@@ -69,11 +71,17 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert (code, "The same as in the export." in said) == (0, True)
     code, said, _ = eqlab("study", "verify", "eqbench.lock.json", "--export", "out")
     assert (code, "the signature is right" in said, "made under this lock" in said) == (0, True, True)
+    against = ("eqbench.lock.json", "seal.json", "--export", "out", "--study", "study.toml")
+    code, said, _ = eqlab("study", "verify", *against)
+    assert (code, said.count("answers of 5 people as they were sealed.")) == (0, 2)
+    assert "The store is under this lock; its results are interim" in said
+    for name in ("eqbench.registration.txt", "eqbench.registration.json"):
+        assert "before anybody had answered a trial" in (tmp_path / name).read_text()
     code, said, _ = eqlab("study", "publish", "study.toml", "-o", "public")
     assert (code, one in (tmp_path / "public" / "people.csv").read_text()) == (0, False)
     assert [row["person"] for row in json.loads(eqlab("study", "people", "study.toml", "--json")[1])].count(one) == 1
     done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
-    assert done == ["locked", "analysed", "analysed", "exported", "published"]
+    assert done == ["locked", "analysed", "analysed", "sealed", "exported", "published"]
 
     own = json.loads(eqlab("study", "person", "study.toml", "--person", one)[1])
     assert (own["person"], own["participants"][0]["state"]) == (one, "finished")
@@ -87,6 +95,13 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert "Exports and backups made before still hold them" in said
     assert eqlab("study", "person", "study.toml", "--panel-id", "PANEL-ID-ONE")[0] == 2
     assert "by a researcher" in eqlab("study", "analyze", "study.toml")[1]
+    code, said, _ = eqlab("study", "verify", "seal.json", "--study", "study.toml")
+    assert (code, "answers of 4 people as they were sealed; erased since: 1." in said) == (0, True)
+    content = json.loads((tmp_path / "out" / "study.json").read_text())
+    del content["chain"][0]
+    (tmp_path / "out" / "study.json").write_text(json.dumps(content))
+    code, said, _ = eqlab("study", "verify", "seal.json", "--export", "out")
+    assert (code, "! link 1 of the chain of events is missing or was changed" in said) == (1, True)
 
     assert eqlab("study", "ban", "study.toml", "--person", two)[0] == 0
     (tmp_path / "ids.csv").write_text("Participant id,x\nPANEL-ID-TWO,1\nPANEL-ID-THREE,2\nNOBODY-AT-ALL,3\n")
@@ -132,6 +147,37 @@ def test_nobody_peeks_at_a_locked_study_unseen(eqlab, study, tmp_path):
     done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
     assert done == ["locked", "read"]
     assert "looked at once before the planned number" in eqlab("study", "analyze", "study.toml")[1]
+
+
+def test_judges_say_whose_ratings_they_do_not_use(monkeypatch):
+    """People's ratings in a locked study under way are passed over, not in silence."""
+    from types import SimpleNamespace
+
+    from eqlab.core.results import Estimate, Result
+    from eqlab.core.runs import PEOPLE
+    from eqlab.runs import score as module
+    from eqlab.runs.context import Known
+
+    asked = SimpleNamespace(name="rating")
+    study = SimpleNamespace(id="s", benchmarks=[asked], models=())
+    store = SimpleNamespace(
+        shut=lambda run: "study 'x', which is locked and has 3 of 6 places filled",
+        scored=lambda *_: (),
+        run_ids=lambda: ["s"],
+        read_run=lambda run: SimpleNamespace(config=study),
+    )
+
+    def judged(subject, asked, scored, context, model):
+        assert [list(one.scored(PEOPLE)) for one in context.others()] == [[]]
+        return Result("rating", "Rated", "judge:x", {}, "", Estimate("x", 1.0, n=1), (0.0, 1.0))
+
+    monkeypatch.setattr(module, "score", judged)
+    stored = SimpleNamespace(id="r", config=SimpleNamespace(models=()))
+    found = module.result_of(Known(store), (stored, "judge:x", asked))
+    assert found.caveats == (
+        "What people said in study 'x', which is locked and has 3 of 6 places filled, is not used here before it is "
+        "complete or closed.",
+    )
 
 
 def test_a_study_that_is_not_locked_is_shown_by_general_commands(eqlab, study, tmp_path):

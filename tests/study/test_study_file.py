@@ -208,13 +208,13 @@ NAMES = st.sampled_from(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(NAMES, ANY), max_size=8), st.sampled_from([*KINDS, "x"]))
 def test_no_value_crashes_the_reader(pairs, kind):
     only_data_errors("\n".join([f'kind = "{kind}"', *(f"{name} = {value}" for name, value in pairs)]))
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.sampled_from(KINDS), st.data())
 def test_no_damage_crashes_the_reader(kind, data):
     lines = template(kind).split("\n")

@@ -13,7 +13,7 @@ from eqlab.comparison.compare import compare as compare_entries
 from eqlab.comparison.entries import entries, narrowed
 from eqlab.comparison.sources import read_sources
 from eqlab.comparison.tables import sentence
-from eqlab.view.compare import EXPLORATORY, Filters, marked
+from eqlab.view.compare import BY_OUTCOME, EXPLORATORY, Filters, marked
 
 
 def gaps_on(page):
@@ -71,16 +71,27 @@ def test_a_filtered_verdict_says_that_it_is_exploratory(skilled_view, skilled_st
     assert whole.split("Ranks")[0] == few.split("Ranks")[0]  # the verdict on all items stays what it is
 
 
-def test_items_chosen_by_how_they_came_out_bring_no_new_verdict(skilled_view, skilled_store):
+@pytest.mark.parametrize(
+    "chosen", [{"delta": "30"}, {"status": "ok"}, {"length": "1"}], ids=lambda one: next(iter(one))
+)
+def test_a_verdict_on_items_chosen_by_how_they_came_out_says_so(skilled_view, skilled_store, chosen):
     picks = [f"{skilled_store[1]}:model:lab/{name}" for name in ("careful", "terse")]
-    page = skilled_view.get("/compare", s=picks, delta="30")
-    said = words(page)
-    assert EXPLORATORY not in said
-    assert "the verdict stays that of all items" in said
-    assert gaps_on(page)
-    assert all(abs(one) >= 30 for one in gaps_on(page))
-    none = words(skilled_view.get("/compare", s=picks, delta="5000"))
-    assert "0 items" in none
+    whole, few = (words(skilled_view.get("/compare", s=picks, **more)) for more in ({}, chosen))
+    assert BY_OUTCOME in few
+    assert BY_OUTCOME not in whole
+    assert "lab/careful is better than lab/terse by" in few.split(BY_OUTCOME)[1]
+    assert whole.split("Ranks")[0] == few.split("Ranks")[0]  # the verdict on all items stays what it is
+
+
+def test_the_list_is_as_short_as_the_filter_says(skilled_view, skilled_store):
+    picks = [f"{skilled_store[1]}:model:lab/{name}" for name in ("careful", "terse")]
+    gaps = gaps_on(skilled_view.get("/compare", s=picks, delta="30"))
+    assert gaps
+    assert all(abs(one) >= 30 for one in gaps)
+    for nothing in ({"delta": "5000"}, {"length": "5000"}):
+        said = words(skilled_view.get("/compare", s=picks, **nothing))
+        assert "0 items" in said
+        assert "Too little is left to compare." in said
 
 
 def test_narrowed_to_all_items_is_the_same_and_to_none_is_nothing(skilled_store):
@@ -129,5 +140,5 @@ def test_what_a_filter_takes():
     assert Filters(topic="anger", words="ngozi").takes(line)
     assert not Filters(topic="joy").takes(line)
     assert not Filters(words="ngozi marek").takes(line)
-    assert Filters(status="refused").any
-    assert not Filters(status="refused").by_item
+    assert Filters(status="refused").by_outcome
+    assert not Filters(topic="anger").by_outcome

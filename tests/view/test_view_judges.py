@@ -30,5 +30,24 @@ def test_two_judges(server, tmp_path):
         assert part in said, part
 
 
+def test_a_judge_beside_the_one_before_it(server, tmp_path):
+    with api.open_store(str(tmp_path / "s.db")) as store:
+        on = replies(server, store)
+        runs = []
+        for judge in ("old", "new"):
+            server.reply = lambda body, _, judge=judge: "Bad" if judge == "new" else world(body)
+            request = judging.JudgeRequest(judges=(judge,), on=(on,), base_url=server.url)
+            prepared = judging.prepare(request, store, lambda _: None)
+            api.run(prepared, store, concurrency=4)
+            runs.append(prepared.config.id)
+    view = View(tmp_path / "s.db")
+    page = view.get("/judges", run=runs[1])
+    assert f"before={runs[0]}#drift" in page
+    said = words(view.get("/judges", run=runs[1], before=runs[0]))
+    assert "The same replies, judged again" in said
+    assert "new" in said.split("judged again")[1]
+    assert "Nothing can be held together" not in said
+
+
 def test_no_judge(skilled_view):
     assert "No judge has rated anything" in words(skilled_view.get("/judges"))

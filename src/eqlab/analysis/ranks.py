@@ -12,8 +12,9 @@ below (Mogstad, Romano, Shaikh & Wilhelm 2024, Review of Economic Studies 91:476
 
 Tested by the largest t over the pairs in question, stepping down (Romano & Wolf 2005), by a bootstrap-t over items."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -27,10 +28,17 @@ from eqlab.analysis.special import stdtr, stdtrit
 from eqlab.core.errors import UsageError
 
 Float32s = npt.NDArray[np.float32]
+Index = slice | npt.NDArray[np.intp]
 Claim = Literal["each", "all"]
 DRAWS = 2000
 _AT_ONCE = 20_000_000
 """Numbers in memory at once."""
+_BLOCK = 64
+"""Models whose t are computed together: with 2,000 draws they stay in the processor's cache."""
+_CHUNK = 200
+"""Draws looked at together when a bound is stepped down."""
+_NOTHING = np.float32(1e-14)
+"""Added to a squared difference, so that two that are alike on all items drawn have a t of 0."""
 _MANY = 600
 """Items from which on normal weights do (the central limit theorem has set in); they cost less."""
 CLAIMS: dict[str, str] = {
@@ -51,6 +59,8 @@ class Pairwise:
     n: npt.NDArray[np.int64]
     few: Flags | None = None
     """Pairs that differ on so few items that p is by their signs, exactly; None: nobody looked."""
+    differ: npt.NDArray[np.int64] | None = None
+    """On how many shared items the two differ; None: nobody counted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,20 +97,19 @@ def rank_sets(
     scores = as_matrix(matrix)
     found = pairwise(scores) if found is None else found
     tested, by_signs = _testable(scores, found)
-    bootstrap = BootstrapT(scores, draws, seed)
-    models = len(scores)
+    bootstrap, up, largest = _drawn(scores.tobytes(), scores.shape, tested.tobytes(), draws, seed)
+    models, alpha = len(scores), 1 - level
     above, below = np.zeros((models, models), dtype=bool), np.zeros((models, models), dtype=bool)
     first = np.ones(models, dtype=bool)
     if claim == "all":
-        certain = np.nan_to_num(_adjusted(bootstrap, found, tested, by_signs), nan=1.0) < 1 - level
+        certain = _all_pairs(bootstrap, found, tested, by_signs, alpha, largest)
         above, below = certain & (found.difference > 0), certain & (found.difference < 0)
     for model in range(models):
         if not (tested[model].any() or by_signs[model].any()):
             continue
-        t = bootstrap.row(model)
-        first[model] = not _beaten(t, found, tested[model], by_signs[model], model, 1 - level, bootstrap.n)
+        first[model] = not _beaten(bootstrap, up[model], found, tested[model], by_signs[model], model, alpha)
         if claim == "each":
-            certain_row = _one_row(t, found, tested[model], by_signs[model], model, 1 - level, bootstrap.n)
+            certain_row = _one_row(bootstrap, largest[model], found, tested[model], by_signs[model], model, alpha)
             above[:, model] = certain_row & (found.difference[model] < 0)
             below[:, model] = certain_row & (found.difference[model] > 0)
     bounds = tuple(
@@ -161,7 +170,7 @@ def pairwise(matrix: npt.ArrayLike) -> Pairwise:
         gaps = scores[one] - scores[other]
         p[one, other] = p[other, one] = signs_p(gaps[np.isfinite(gaps)])
     p[np.isnan(se) | (n < FEWEST)] = np.nan
-    return Pairwise(gap, se, p, n.astype(np.int64), np.asarray(few))
+    return Pairwise(gap, se, p, n.astype(np.int64), np.asarray(few), differ)
 
 
 def one_against(row: npt.ArrayLike, matrix: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -189,7 +198,7 @@ def one_against(row: npt.ArrayLike, matrix: npt.ArrayLike) -> tuple[Floats, Floa
 def comparable(matrix: npt.ArrayLike, found: Pairwise) -> npt.NDArray[np.bool_]:
     """Pairs of which something can be said: enough shared items, and some of them on which the two differ; as many as
     Student's t needs, where nobody looked at the signs of fewer."""
-    differ = _differing(as_matrix(matrix))
+    differ = _differing(as_matrix(matrix)) if found.differ is None else found.differ
     needed = np.minimum(DIFFER, found.n) if found.few is None else 1
     enough = np.asarray((found.n >= FEWEST) & (differ >= needed))
     np.fill_diagonal(enough, False)
@@ -197,11 +206,15 @@ def comparable(matrix: npt.ArrayLike, found: Pairwise) -> npt.NDArray[np.bool_]:
 
 
 def _differing(scores: Floats) -> npt.NDArray[np.int64]:
-    """By pair, on how many shared items the two differ."""
+    """By pair, on how many shared items the two differ: by the number of a score among its item's, which is short."""
+    known = np.isfinite(scores)
+    codes = np.zeros(scores.shape, dtype=np.int32)
+    for item in range(scores.shape[1]):
+        codes[:, item] = np.unique(scores[:, item], return_inverse=True)[1]
+    codes = codes.astype(np.int16) if len(scores) < 2**15 else codes
     differ = np.zeros((len(scores), len(scores)), dtype=np.int64)
-    for row, one in enumerate(scores):
-        gaps = scores - one
-        differ[row] = (np.isfinite(gaps) & (gaps != 0)).sum(axis=1)
+    for row in range(len(scores)):
+        differ[row] = np.count_nonzero((codes != codes[row]) & known & known[row], axis=1)
     return differ
 
 
@@ -213,13 +226,16 @@ def as_matrix(matrix: npt.ArrayLike) -> Floats:
 
 
 class BootstrapT:
-    """t* of all pairs under `draws` bootstrap samples of items, all of a model's pairs from three matrix products.
+    """t* of all pairs under `draws` bootstrap samples of items, each pair once, from matrix products.
 
     Items are drawn again with replacement and *every* t is studentised anew in each draw (bootstrap-t: Efron 1981;
     Romano & Wolf 2005), so that few items, skew and heavy tails widen the bound, as they must: with normal weights and
     40 skewed items the largest of 780 t values exceeds its 5 % bound far too often (docs/evidence/coverage.md). A
     missing score counts as its model's mean: the bound needs only the shape of the distribution, the pairs themselves
-    are tested on shared items."""
+    are tested on shared items.
+
+    Of each t only its share is computed: q = ḡ²/(mean of g²) of a pair's gaps g, with the sign of ḡ. It grows with t,
+    since t² = (n − 1)·q/(1 − q), so the largest share is that of the largest t, and only this is turned into one."""
 
     def __init__(self, scores: Floats, draws: int, seed: int) -> None:
         known = np.isfinite(scores)
@@ -240,28 +256,97 @@ class BootstrapT:
             flat = chosen + np.arange(draws)[:, None] * self.n
             counted = np.bincount(flat.ravel(), minlength=draws * self.n).reshape(draws, self.n)
             self._weights = counted.astype(np.float32)
-        self._means: Float32s = (self._weights @ self._rest.T / max(self.n, 1)).astype(np.float32)
+        self._means: Float32s = (self._rest @ self._weights.T / max(self.n, 1)).astype(np.float32)
 
-    def row(self, model: int, part: slice = slice(None)) -> Float32s:
-        """draws × models: t* of every model minus this one; infinite where a draw has a gap and no spread. `part` takes
-        some of the draws."""
-        means = self._means[part]
-        gap = means - means[:, [model]]
-        squares = (self._rest - self._rest[model]) ** 2
+    def t(self, share: npt.ArrayLike) -> Floats:
+        """t from its share; infinite where a draw has a gap and no spread."""
+        size = np.abs(np.asarray(share, dtype=float))
         if self._plain:
-            width = np.sqrt(squares.mean(axis=1) / self.n)
-            return np.asarray(np.divide(gap, width, out=np.zeros_like(gap), where=width > 0), dtype=np.float32)
-        spread = self._weights[part] @ squares.T / np.float32(self.n)
-        floor = 1e-6 * spread
-        spread -= gap**2
-        width = np.sqrt(np.maximum(spread, 0.0) / np.float32(self.n - 1))
-        nothing = spread <= floor
-        width[nothing] = 1.0
-        t = gap / width
-        apart = nothing & (np.abs(gap) > 1e-9)
-        t[nothing] = 0.0
-        t[apart] = np.copysign(np.float32(np.inf), gap[apart])
-        return np.asarray(t, dtype=np.float32)
+            return np.asarray(np.copysign(np.sqrt(size * self.n), share))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.sqrt((self.n - 1) * size / np.maximum(1 - size, 0.0))
+        return np.asarray(np.copysign(np.where(size >= 1 - 1e-6, np.inf, t), share))
+
+    def _shares(self, model: int, others: Index, gap: Float32s, weights: Float32s) -> Float32s:
+        """others × draws: of every other model minus this one. `gap`: the differences of their means in the draws; they
+        become the shares. `weights`: the draws."""
+        squares = (self._rest[others] - self._rest[model]) ** 2
+        squares += _NOTHING
+        squares /= np.float32(max(self.n, 1))
+        spread = squares.sum(axis=1, keepdims=True) if self._plain else squares @ weights.T
+        gap *= np.abs(gap)
+        gap /= spread
+        return gap
+
+    def row(self, model: int, others: npt.NDArray[np.intp], draws: slice) -> Floats:
+        """others × draws: t* of these models minus this one."""
+        means = self._means[:, draws]
+        return self.t(self._shares(model, others, means[others] - means[model], self._weights[draws]))
+
+    def extremes(self, pairs: Flags, draws: Index = slice(None)) -> tuple[Float32s, Float32s]:
+        """Models × draws: the largest share of another one minus this, and of this minus another one, of these pairs;
+        0 where there is none above it. `draws` takes some of them."""
+        weights, means = self._weights[draws], np.ascontiguousarray(self._means[:, draws])
+        up, down = np.zeros_like(means), np.zeros_like(means)
+        models = len(means)
+        for model in range(models):
+            for start in range(model + 1, models, _BLOCK):
+                others = slice(start, min(models, start + _BLOCK))
+                wanted = pairs[model, others]
+                if not wanted.any():
+                    continue
+                share = self._shares(model, others, means[others] - means[model], weights)
+                if not wanted.all():
+                    share[~wanted] = 0.0
+                np.maximum(up[model], share.max(axis=0), out=up[model])
+                np.maximum(down[others], share, out=down[others])
+                np.negative(share, out=share)
+                np.maximum(down[model], share.max(axis=0), out=down[model])
+                np.maximum(up[others], share, out=up[others])
+        return up, down
+
+    def row_stepped_down(self, model: int, others: Flags, largest: Float32s, place: int) -> float:
+        """The `place`-th largest over draws of the largest share, regardless of sign, of some of a model's pairs.
+        `largest`: the same of more of its pairs, by draw."""
+        own = np.flatnonzero(others)
+
+        def among(draws: npt.NDArray[np.intp]) -> Float32s:
+            gap = self._means[own[:, None], draws] - self._means[model, draws]
+            return np.asarray(np.abs(self._shares(model, own, gap, self._weights[draws])).max(axis=0))
+
+        return _stepped_down(among, largest, place)
+
+    def all_stepped_down(self, pairs: Flags, largest: Float32s, place: int) -> float:
+        """The same over pairs of all models."""
+        return _stepped_down(lambda draws: np.maximum(*self.extremes(pairs, draws)).max(axis=0), largest, place)
+
+
+def _stepped_down(among: Callable[[npt.NDArray[np.intp]], Float32s], largest: Float32s, place: int) -> float:
+    """The `place`-th largest of `among`, which is nowhere larger than `largest`: so the draws where that is large are
+    looked at first, and no more than are needed."""
+    order, seen = np.argsort(-largest), np.empty(0, dtype=np.float32)
+    for start in range(0, len(order), _CHUNK):
+        seen = np.concatenate([seen, among(order[start : start + _CHUNK])])
+        reached, rest = _largest(seen, place), order[start + _CHUNK :]
+        if reached is not None and (not len(rest) or reached >= largest[rest[0]]):
+            return reached
+    return 0.0
+
+
+def _largest(values: npt.NDArray[np.floating], place: int) -> float | None:
+    """The `place`-th largest; None if there are fewer."""
+    return float(np.partition(values, len(values) - place)[len(values) - place]) if len(values) >= place else None
+
+
+@lru_cache(maxsize=2)
+def _drawn(
+    table: bytes, shape: tuple[int, ...], tested: bytes, draws: int, seed: int
+) -> tuple[BootstrapT, Float32s, Float32s]:
+    """The bootstrap of a table, and by model and draw the largest share of another one minus this, and of any sign.
+    Kept, because who asks for one claim often asks for the other next, and this is most of the work."""
+    bootstrap = BootstrapT(np.frombuffer(table).reshape(shape), draws, seed)
+    up, down = bootstrap.extremes(np.frombuffer(tested, dtype=bool).reshape(shape[0], shape[0]))
+    return bootstrap, up, np.maximum(up, down)
 
 
 def _testable(scores: Floats, found: Pairwise) -> tuple[Flags, Flags]:
@@ -271,22 +356,59 @@ def _testable(scores: Floats, found: Pairwise) -> tuple[Flags, Flags]:
     return enough & ~constant, constant & (found.difference != 0)
 
 
-def _one_row(t: Float32s, found: Pairwise, tested: Flags, by_signs: Flags, model: int, alpha: float, n: int) -> Flags:
-    """Which models are certainly apart from this one: step-down over its own pairs."""
-    p, size = found.p[model], np.abs(t)
+def _one_row(
+    bootstrap: BootstrapT,
+    largest: Float32s,
+    found: Pairwise,
+    tested: Flags,
+    by_signs: Flags,
+    model: int,
+    alpha: float,
+) -> Flags:
+    """Which models are certainly apart from this one: step-down over its own pairs. `largest`: their largest shares."""
+    p = found.p[model]
     certain = by_signs & (p < alpha / max(1, int((tested | by_signs).sum())))
     open_pairs = tested.copy()
+    place = _place(len(largest), alpha)
+    share = _largest(largest, place) or 0.0
     while open_pairs.any():
-        bound = _p_bound(size[:, open_pairs].max(axis=1), alpha, n)
-        new = open_pairs & (p < bound)
+        new = open_pairs & (p < _p_bound(bootstrap, share))
         if not new.any():
             break
         certain |= new
         open_pairs &= ~new
+        share = bootstrap.row_stepped_down(model, open_pairs, largest, place) if open_pairs.any() else 0.0
     return np.asarray(certain)
 
 
-def _beaten(t: Float32s, found: Pairwise, tested: Flags, by_signs: Flags, model: int, alpha: float, n: int) -> bool:
+def _all_pairs(
+    bootstrap: BootstrapT, found: Pairwise, tested: Flags, by_signs: Flags, alpha: float, largest: Float32s
+) -> Flags:
+    """Which pairs are certainly apart, all at once: those whose adjusted p (`adjusted_p`) is below α, without those of
+    the others. A pair is so if at most as many draws exceed it as its p may count."""
+    count = int(np.triu(tested | by_signs).sum())
+    certain = by_signs & (found.p * count < alpha)
+    open_pairs = tested.copy()
+    place = int(np.ceil(alpha * (1 + bootstrap.draws) - 1))  # (1 + place − 1)/(1 + draws) < α, and not with one more
+    if place < 1:
+        return np.asarray(certain)
+    by_draw = largest.max(axis=0)
+    share = _largest(by_draw, place) or 0.0
+    size = np.zeros(found.p.shape)
+    size[tested] = -stdtrit(max(bootstrap.n - 1, 1), found.p[tested] / 2)
+    while open_pairs.any():
+        new = open_pairs & (size > bootstrap.t(share))
+        if not new.any():
+            break
+        certain |= new
+        open_pairs &= ~new
+        share = bootstrap.all_stepped_down(open_pairs, by_draw, place) if open_pairs.any() else 0.0
+    return np.asarray(certain)
+
+
+def _beaten(
+    bootstrap: BootstrapT, up: Float32s, found: Pairwise, tested: Flags, by_signs: Flags, model: int, alpha: float
+) -> bool:
     """Whether some model is certainly better than this one: one-sided, so half of a two-sided p."""
     better = found.difference[model] < 0
     p = found.p[model] / 2
@@ -294,7 +416,7 @@ def _beaten(t: Float32s, found: Pairwise, tested: Flags, by_signs: Flags, model:
         return True
     if not (tested & better).any():
         return False
-    bound = _p_bound(t[:, tested].max(axis=1), alpha, n) / 2
+    bound = _p_bound(bootstrap, _largest(up, _place(len(up), alpha)) or 0.0) / 2
     return bool((p[tested & better] < bound).any())
 
 
@@ -320,7 +442,7 @@ def _adjusted(bootstrap: BootstrapT, found: Pairwise, tested: Flags, by_signs: F
         at = 0
         for model in np.unique(first[kept]):
             others = second[kept[place[at:]][first[kept[place[at:]]] == model]]
-            drawn[place[at : at + len(others)]] = np.abs(bootstrap.row(int(model), part)[:, others]).T
+            drawn[place[at : at + len(others)]] = np.abs(bootstrap.row(int(model), others, part))
             at += len(others)
         largest = np.maximum.accumulate(drawn[::-1], axis=0)[::-1]
         exceed += (largest >= size[order][:, None]).sum(axis=1)
@@ -329,8 +451,13 @@ def _adjusted(bootstrap: BootstrapT, found: Pairwise, tested: Flags, by_signs: F
     return out
 
 
-def _p_bound(largest: npt.NDArray[np.floating], alpha: float, n: int) -> float:
-    """The two-sided p, on Student's scale with n − 1 degrees of freedom, that the largest t stays above with 1 − α: so
-    pairs that share fewer items are judged by their own degrees of freedom."""
-    bound = float(np.quantile(largest, 1 - alpha, method="higher"))
-    return 2 * float(stdtr(max(n - 1, 1), -abs(bound))) if np.isfinite(bound) and bound > 0 else 0.0
+def _place(draws: int, alpha: float) -> int:
+    """Which of the largest values over draws bounds them with 1 − α: NumPy's quantile of method `higher`."""
+    return draws - int(np.quantile(np.arange(draws), 1 - alpha, method="higher"))
+
+
+def _p_bound(bootstrap: BootstrapT, share: float) -> float:
+    """The two-sided p, on Student's scale with n − 1 degrees of freedom, that the t of this share stays above: so pairs
+    that share fewer items are judged by their own degrees of freedom."""
+    bound = float(bootstrap.t(share))
+    return 2 * float(stdtr(max(bootstrap.n - 1, 1), -bound)) if np.isfinite(bound) and bound > 0 else 0.0

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from eqlab.data.published import PinnedFile
 
 
-app = typer.Typer(help="The published studies' own data: list, fetch, verify.", no_args_is_help=True)
-
 Source = Annotated[
     list[str] | None, typer.Argument(metavar="[SOURCE]…", help="A study by its name, such as eqbench; all without one.")
 ]
@@ -21,7 +19,6 @@ _REASONS = 3
 """Failures that are named; the rest is counted."""
 
 
-@app.command("list")
 def list_files(data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """List every published file, its origin and whether it is here."""
     from eqlab.cli.output import print_json, print_rows
@@ -59,7 +56,6 @@ def list_files(data: DataFlag = None, as_json: JsonFlag = False) -> None:
     print_text(f"\n{here} of {len(rows)} files are here. They keep their own licences; see docs/questions.md.")
 
 
-@app.command()
 def fetch(sources: Source = None, data: DataFlag = None) -> None:
     """Fetch what is missing from the pinned commits, and check it."""
     from eqlab.cli.output import errors, harmless
@@ -91,7 +87,6 @@ def fetch(sources: Source = None, data: DataFlag = None) -> None:
         raise DataError(f"{failed} files could not be fetched.", "Check the network and run the same command again.")
 
 
-@app.command()
 def verify(sources: Source = None, data: DataFlag = None) -> None:
     """Check every file that is here against its pinned sha256."""
     from eqlab.core.errors import DataError
@@ -121,7 +116,7 @@ def _chosen(sources: list[str] | None) -> "list[PinnedFile]":
     return [pinned for pinned in manifest() if not sources or pinned.source in sources]
 
 
-# `eqlab instruments`: the questionnaires, whose they are, and what is missing to use them here.
+# `eqlab data instruments`: the questionnaires, whose they are, and what is missing to use them here.
 def instruments(data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """List the questionnaires with source, licence and what is missing on this machine."""
     from eqlab.cli.output import print_json, print_rows

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eqlab.cli.tree import ADVANCED
 from eqlab.core.errors import UsageError
 from eqlab.core.settings import read_settings
 from eqlab.models.timeouts import PATIENCE
@@ -25,7 +26,10 @@ DataFlag = Annotated[
     typer.Option("--data", metavar="DIR", help="Folder with the published data (else EQLAB_DATA, else the cache)."),
 ]
 ConcurrencyFlag = Annotated[
-    int, typer.Option("--max-concurrency", min=1, help="Requests to one endpoint at once, at most.")
+    int,
+    typer.Option(
+        "--max-concurrency", min=1, help="Requests to one endpoint at once, at most.", rich_help_panel=ADVANCED
+    ),
 ]
 BaseUrlFlag = Annotated[
     str,
@@ -40,14 +44,22 @@ StructuredFlag = Annotated[
         "--structured/--free-text",
         show_default="structured for embedded, else free text",
         help="Ask for the form as JSON under a schema.",
+        rich_help_panel=ADVANCED,
     ),
 ]
-TimeoutFlag = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds for a whole reply.")]
-SilenceFlag = Annotated[float, typer.Option("--silence", min=1.0, help="Seconds without a byte of a reply.")]
+TimeoutFlag = Annotated[
+    float, typer.Option("--timeout", min=1.0, help="Seconds for a whole reply.", rich_help_panel=ADVANCED)
+]
+SilenceFlag = Annotated[
+    float, typer.Option("--silence", min=1.0, help="Seconds without a byte of a reply.", rich_help_panel=ADVANCED)
+]
 _PATIENCE = "Seconds that an outage, or a rate limit, is waited for."
-PatienceFlag = Annotated[float, typer.Option("--patience", min=0.0, help=_PATIENCE)]
+PatienceFlag = Annotated[float, typer.Option("--patience", min=0.0, help=_PATIENCE, rich_help_panel=ADVANCED)]
 FilePatienceFlag = Annotated[
-    float | None, typer.Option("--patience", min=0.0, help=_PATIENCE, show_default=f"the file's, else {PATIENCE:.0f}")
+    float | None,
+    typer.Option(
+        "--patience", min=0.0, help=_PATIENCE, rich_help_panel=ADVANCED, show_default=f"the file's, else {PATIENCE:.0f}"
+    ),
 ]
 EffortFlag = Annotated[
     str,
@@ -65,6 +77,7 @@ DialectFlag = Annotated[
         metavar="NAME",
         help="Wire format: openai_chat, openai_responses, anthropic, gemini, azure.",
         show_default="the provider's",
+        rich_help_panel=ADVANCED,
     ),
 ]
 DryRunFlag = Annotated[bool, typer.Option("--dry-run", help="Show calls, tokens and cost; ask nothing.")]
@@ -83,7 +96,14 @@ BatchFlag = Annotated[
     bool, typer.Option("--batch", help="Ask by batch: half price, within a day (openai, anthropic, google).")
 ]
 PollFlag = Annotated[
-    float, typer.Option("--poll", min=0.05, metavar="SECONDS", help="With --batch: look at it this often, at most.")
+    float,
+    typer.Option(
+        "--poll",
+        min=0.05,
+        metavar="SECONDS",
+        help="With --batch: look at it this often, at most.",
+        rich_help_panel=ADVANCED,
+    ),
 ]
 ReportFlag = Annotated[Path, typer.Option("--report", metavar="FILE", help="Where the HTML report goes.")]
 RepeatsFlag = Annotated[int | None, typer.Option("--repeats", min=1, help="Ask every trial N times.")]

@@ -314,16 +314,7 @@ def plan_lines(plan: "JudgePlan", budget: "Budget") -> list[str]:
     return said
 
 
-# `eqlab ratings`: people's ratings from files.
-ratings_app = typer.Typer(help="People's ratings of replies: import them from a file.", no_args_is_help=True)
-
-
-@ratings_app.callback()
-def _group() -> None:
-    """Keeps `import` a command of its own while it is the only one."""
-
-
-@ratings_app.command("import")
+# `eqlab study ratings`: people's ratings from files.
 def import_file(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="CSV or JSONL with the columns rater, arm, prompt, rating.")

@@ -12,16 +12,14 @@ if TYPE_CHECKING:
     from eqlab.publish.leaderboard.build import Built, Checked
 
 
-app = typer.Typer(help="A static site that ranks models honestly.", no_args_is_help=True)
-
-
-@app.command()
 def build(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the site goes: new, empty, or the last build.")],
     submissions: Annotated[
         list[Path] | None,
         typer.Option(
-            "--from", metavar="PATH", help="A file that 'eqlab submit' wrote, or a folder of them; may be repeated."
+            "--from",
+            metavar="PATH",
+            help="A file that 'eqlab leaderboard submit' wrote, or a folder of them; may be repeated.",
         ),
     ] = None,
     published: Annotated[
@@ -60,10 +58,10 @@ def build(
         raise typer.Exit(1)
 
 
-@app.command()
 def check(
     submissions: Annotated[
-        list[Path], typer.Argument(metavar="PATH…", help="Files that 'eqlab submit' wrote, or folders of them.")
+        list[Path],
+        typer.Argument(metavar="PATH…", help="Files that 'eqlab leaderboard submit' wrote, or folders of them."),
     ],
     data: DataFlag = None,
     as_json: JsonFlag = False,
@@ -78,7 +76,7 @@ def check(
     left_out: dict[str, str] = {}
     found = list(checked(submissions, data, left_out))
     if not found:
-        raise UsageError("There is no submission.", "Name files that 'eqlab submit' wrote.")
+        raise UsageError("There is no submission.", "Name files that 'eqlab leaderboard submit' wrote.")
     if as_json:
         print_json({"submissions": [_checked_json(one) for one in found], "left_out": left_out})
     else:
@@ -152,7 +150,7 @@ def _print_json(built: "Built") -> None:
     )
 
 
-# `eqlab submit`: a run as one signed file for somebody else's leaderboard.
+# `eqlab leaderboard submit`: a run as one signed file for somebody else's leaderboard.
 def submit(
     run: Annotated[str, typer.Argument(help="Run id, its beginning, or `last`.")] = "last",
     output: Annotated[

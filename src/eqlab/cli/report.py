@@ -109,7 +109,10 @@ def found_runs(
 # `eqlab plot`: a picture for slides and papers. `eqlab cite`: what to cite for a run.
 def plot(
     runs: Annotated[
-        list[str] | None, typer.Argument(metavar="[RUN]…", help="Run ids or `published:MODEL`; the newest run if none.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[KIND] [RUN]…", help="A kind of chart, then run ids or `published:MODEL`; the newest run if none."
+        ),
     ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="An .svg, .png or .pdf file.")] = Path(
         "eqlab.svg"
@@ -126,6 +129,8 @@ def plot(
     from eqlab.publish.groups import RunRecord
     from eqlab.publish.plot import KINDS, check, write_plot
 
+    if runs and runs[0] in KINDS:  # no run has such a name: ids are hexadecimal
+        kind, *runs = runs
     chosen = next((one for one in KINDS if one == kind), None)
     if chosen is None:
         raise UsageError(f"--kind '{kind}' is unknown.", f"Choose {', '.join(KINDS)}.")

@@ -1,4 +1,4 @@
-"""What researchers ask: `eqlab correlate`, `power`, `probe`, `reproduce` and `items report`."""
+"""What researchers ask: `eqlab research correlate`, `power`, `probe`, `reproduce` and `items report`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -140,7 +140,7 @@ def _reliabilities(pairs: list[str], known: list[str]) -> dict[str, float]:
     return found
 
 
-# `eqlab power`: how many raters a study needs.
+# `eqlab research power`: how many raters a study needs.
 def power(
     gap: Annotated[float, typer.Option(help="Difference in P(Good) worth finding, as a share.")] = 0.05,
     baseline: Annotated[float, typer.Option(help="P(Good) of the group to compare with.")] = 0.493,
@@ -173,7 +173,7 @@ def power(
         typer.echo("")
 
 
-# `eqlab probe`: does a model know the published items by heart?
+# `eqlab research probe`: does a model know the published items by heart?
 def probe(
     models: Annotated[list[str], typer.Argument(metavar="MODEL…", help="As for `eqlab run`.")],
     benchmark: Annotated[str, typer.Option("-b", "--benchmark", help="One whose items are texts.")] = "eqbench",
@@ -218,7 +218,7 @@ def probe(
     print_table(probing.table(found))
 
 
-# `eqlab reproduce`: a published study's tables, recomputed from its own raw data.
+# `eqlab research reproduce`: a published study's tables, recomputed from its own raw data.
 _CsvFlag = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to a CSV file, too.")]
 _MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print Markdown instead of tables.")]
 
@@ -278,16 +278,7 @@ def _write(path: Path, content: bytes) -> None:
     write_whole(path, content)
 
 
-# `eqlab items report`: what each item is worth, from many subjects' points.
-items_app = typer.Typer(no_args_is_help=True, help="How good the items of a benchmark are.")
-
-
-@items_app.callback()
-def _group() -> None:
-    """How good the items of a benchmark are."""
-
-
-@items_app.command("report")
+# `eqlab research items`: what each item is worth, from many subjects' points.
 def report(
     sources: Annotated[
         list[str],

@@ -62,8 +62,7 @@ def _print_group(
         if result.proviso and result.proviso not in result.caveats:
             lines.append((f"{_name(result)}: {result.proviso}.", ""))
         if result.percentile and result.norms:
-            placed = percentile_sentence(_name(result), result.percentile, result.norms.source, result.norms.caution)
-            lines.append((placed, ""))
+            lines.append((percentile_sentence(_name(result), result.percentile, result.norms), ""))
         if again := _again(result):
             lines.append((f"{own}asked again: {again}." if own else f"Asked again: {again}.", "dim"))
         lines += [(f"! {own}{caveat}", "yellow") for caveat in result.caveats if caveat not in (*shared, *everywhere)]
@@ -160,8 +159,9 @@ def without_answers(results: "Sequence[Result]") -> list[str]:
         name = subject.partition(":")[2] or subject
         if unread and not usable:
             said.append(
-                f"{name}: none of {unread + lost} answers could be used; 'eqlab show --status unparseable' shows them."
+                f"{name}: none of {unread + lost} answers could be used; "
+                "'eqlab runs show --status unparseable' shows them."
             )
         elif lost and not usable:
-            said.append(f"{name}: no answer came; 'eqlab show --status error' says why.")
+            said.append(f"{name}: no answer came; 'eqlab runs show --status error' says why.")
     return said

@@ -29,6 +29,7 @@ from eqlab.cli.flags import (
     TimeoutFlag,
     model_settings,
 )
+from eqlab.cli.tree import ONE_BENCHMARK
 from eqlab.core.settings import read_pairs, read_settings
 from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE
 
@@ -61,27 +62,53 @@ def run(
     ] = None,
     situations: Annotated[
         str,
-        typer.Option(help="Published EmotionBench situations: `tested` (175) or `all` (428).", show_default="tested"),
+        typer.Option(
+            help="Published EmotionBench situations: `tested` (175) or `all` (428).",
+            show_default="tested",
+            rich_help_panel=ONE_BENCHMARK,
+        ),
     ] = "",
     style: Annotated[
         str,
-        typer.Option(help="Empathy: `empathy` (with a definition) or `plain`.", show_default="empathy"),
+        typer.Option(
+            help="Empathy: `empathy` (with a definition) or `plain`.",
+            show_default="empathy",
+            rich_help_panel=ONE_BENCHMARK,
+        ),
     ] = "",
     short: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="EQ-Bench: ask N chosen published questions, estimate the full score."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="EQ-Bench: ask N chosen published questions, estimate the full score.",
+            rich_help_panel=ONE_BENCHMARK,
+        ),
     ] = None,
     adaptive: Annotated[
-        bool, typer.Option("--adaptive", help="EQ-Bench: ask published questions until the estimate is sure enough.")
+        bool,
+        typer.Option(
+            "--adaptive",
+            help="EQ-Bench: ask published questions until the estimate is sure enough.",
+            rich_help_panel=ONE_BENCHMARK,
+        ),
     ] = False,
     width: Annotated[
         int | None,
-        typer.Option(min=1, metavar="W", help="With --adaptive: points of the 90 % interval.", show_default="10"),
+        typer.Option(
+            min=1,
+            metavar="W",
+            help="With --adaptive: points of the 90 % interval.",
+            show_default="10",
+            rich_help_panel=ONE_BENCHMARK,
+        ),
     ] = None,
     perturb: Annotated[
         str,
         typer.Option(
-            metavar="KINDS", help="EQ-Bench: ask again, perturbed: `instruction,order,temperature` or some of them."
+            metavar="KINDS",
+            help="EQ-Bench: ask again, perturbed: `instruction,order,temperature` or some of them.",
+            rich_help_panel=ONE_BENCHMARK,
         ),
     ] = "",
     speaker: Annotated[
@@ -91,6 +118,7 @@ def run(
             metavar="'SPEC[@URL] [NAME=VALUE]…'",
             help="Dialogue: the model that speaks, with settings of its own, or `fixed` lines; may be repeated.",
             show_default="fixed",
+            rich_help_panel=ONE_BENCHMARK,
         ),
     ] = None,
     structured: StructuredFlag = None,

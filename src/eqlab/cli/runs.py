@@ -1,4 +1,4 @@
-"""What the store holds: `eqlab runs`, `show`, `export` and `export-task`; and looking after it: `eqlab store`."""
+"""What the store holds: `eqlab runs`, `show`, `export` and `export-task`; and looking after it: `eqlab runs store`."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,7 +67,7 @@ def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
     )
 
 
-# `eqlab export`: a run's answers as a table for other tools.
+# `eqlab runs export`: a run's answers as a table for other tools.
 def export(
     run: Annotated[str, typer.Argument(help="Run id, its beginning, or `last`.")] = "last",
     output: Annotated[
@@ -116,7 +116,7 @@ def export(
     print_text(f"{rows} rows: {path.resolve()}")
 
 
-# `eqlab export-task`: a benchmark as a task of another tool.
+# `eqlab data export-task`: a benchmark as a task of another tool.
 def export_task(
     tool: Annotated[str, typer.Argument(metavar="TOOL", help="`lm-eval`: a task folder for lm-evaluation-harness.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write.")],
@@ -161,7 +161,7 @@ def export_task(
     typer.echo(f"lm_eval --include_path {output} --tasks {written.name} --apply_chat_template --model …")
 
 
-# `eqlab show`: a run item by item, in the subjects' own words.
+# `eqlab runs show`: a run item by item, in the subjects' own words.
 def show(
     run: Annotated[str, typer.Argument(help="Run id, its beginning, or `last`.")] = "last",
     item: Annotated[list[str] | None, typer.Option("--item", help="Only this item; may be repeated.")] = None,
@@ -222,7 +222,8 @@ def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, B
     from eqlab.core.benchmark import Normed
     from eqlab.core.text import percentile_sentence
 
-    normed = [(who, asked) for who, asked in pairs if isinstance(load(asked.name), Normed)]
+    studied = {asked.name for study in opened.studies() for asked in opened.read_run(study.run).config.benchmarks}
+    normed = [pair for pair in pairs if pair[1].name in studied or isinstance(load(pair[1].name), Normed)]
     if not normed:
         return
     from eqlab.runs.context import Known
@@ -232,9 +233,7 @@ def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, B
     for who, asked in normed:
         found = result_of(known, (stored, who, asked))
         if found.percentile and found.norms:
-            yield percentile_sentence(
-                who.removeprefix("model:"), found.percentile, found.norms.source, found.norms.caution
-            )
+            yield percentile_sentence(who.removeprefix("model:"), found.percentile, found.norms)
 
 
 def _matches(
@@ -315,10 +314,6 @@ def _print(match: "Match", *, prompt: bool) -> None:
     print_text(f"\nread: {values or 'nothing'}{score}\n" if scored.attempts else "\nnot answered yet\n")
 
 
-store_app = typer.Typer(help="Look after the store: check, back up, compact.", no_args_is_help=True)
-
-
-@store_app.command()
 def check(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
     """Read every page and look up every reference; fails if something is wrong."""
     from eqlab.cli.plain import harmless, print_json
@@ -345,7 +340,6 @@ def check(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
         typer.echo("Sound.")
 
 
-@store_app.command()
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The copy to write; must not be there yet.")],
     store: StoreFlag = "",
@@ -368,7 +362,6 @@ def backup(
     typer.echo(f"{_mb(size)} MB: {file.resolve()}")
 
 
-@store_app.command()
 def compact(store: StoreFlag = "") -> None:
     """Give free space in the file back and refresh the planner's statistics; no answer is touched."""
     from eqlab.core.environment import default_store

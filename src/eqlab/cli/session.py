@@ -101,7 +101,7 @@ def work(
         for table in (table for result in found for table in result.tables[:tables]):
             typer.echo("")
             print_table(table)
-        say(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
+        say(f"\nRun {outcome.run} · item by item: eqlab runs show {outcome.run}")
         say(f"Report: {path.resolve()}")
         if not progress.heard and progress.planned and not outcome.failures:
             say("0 requests were sent: this run exists and is complete. --fresh asks again.")

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli import study_data, study_manage, study_serve, study_simulate
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_manage import File, begun_study
@@ -17,12 +16,9 @@ if TYPE_CHECKING:
     from eqlab.study.overview import Overview
 
 
-app = typer.Typer(help="Studies with people: write a study file, check it, serve it, analyse it.", no_args_is_help=True)
-
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A study file (TOML); `eqlab study init` writes one.")]
 
 
-@app.command()
 def init(
     kind: Annotated[
         str,
@@ -76,18 +72,22 @@ def init(
     print_text(f"{path} is written. Read it, change it, then:\n  eqlab study check {path}\n  eqlab study serve {path}")
 
 
-@app.command()
 def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """Check a study file: every problem with its line, or arms, places, pages, minutes, cost and what to look at."""
     from eqlab.cli.output import print_json
     from eqlab.core.results import as_dict
     from eqlab.store.access import open_store
+    from eqlab.store.study.lock import other_version
+    from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
     from eqlab.study.overview import overview, power_of
+    from eqlab.study.results.analysis import analysis_code, analysis_libraries
 
     with open_store(store) as opened:
         said: list[str] = []
         _, design = open_study(file, opened, data, said.append)
+        if upgraded := other_version(Participation(opened, design), *analysis_code(), analysis_libraries()):
+            said.append(upgraded)
     found = overview(design)
     power = power_of(design)
     heard = (*dict.fromkeys(said), *found.warnings)
@@ -202,32 +202,3 @@ def replies(
         content, n, marked = replies_csv(participation)
     write_whole(output, content)
     print_text(f"{output}: {n} replies, {marked} with a mark. Write yes into the column 'use' of those to be used.")
-
-
-app.command("kinds")(kinds)
-app.command("language")(language)
-app.command("replies")(replies)
-app.command("lock")(study_data.lock)
-app.command("verify")(study_data.verify)
-app.command("export")(study_data.export)
-app.command("redo")(study_data.redo)
-app.command("publish")(study_data.publish)
-app.command("clear")(study_data.clear)
-app.command("pause")(study_manage.pause)
-app.command("resume")(study_manage.resume)
-app.command("close")(study_manage.close)
-app.command("people")(study_manage.people)
-app.command("release")(study_manage.release)
-app.command("ban")(study_manage.ban)
-app.command("links")(study_manage.links)
-app.command("approve")(study_manage.approve)
-app.command("audit")(study_manage.audit)
-app.add_typer(study_manage.researcher, name="researcher")
-app.command("person")(study_data.person)
-app.command("erase")(study_data.erase)
-app.command("analyze")(study_data.analyze)
-app.command("simulate")(study_simulate.simulate)
-app.command("serve")(study_serve.serve)
-app.command("preview")(study_serve.preview)
-app.command("status")(study_serve.status)
-app.command("password")(study_serve.password)

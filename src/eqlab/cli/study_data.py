@@ -1,5 +1,5 @@
-"""`eqlab study lock`, `verify`, `export`, `redo`, `publish`, `person`, `erase` and `clear`: a study's plan and its
-data."""
+"""`eqlab study lock`, `seal`, `verify`, `export`, `redo`, `publish`, `person`, `erase` and `clear`: a study's plan and
+its data."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,9 @@ from eqlab.cli.plain import print_text
 from eqlab.cli.study_manage import File, PanelFlag, PersonFlag, begun_study, find_person
 
 if TYPE_CHECKING:
+    from eqlab.store.study.participation import Participation
     from eqlab.study.results.analysis import StudyAnalysis
+    from eqlab.study.results.lock_file import SealCheck
 
 
 def lock(
@@ -25,26 +27,28 @@ def lock(
 ) -> None:
     """Freeze the analysis plan. Results are called confirmatory only if this was done before the first answer.
 
-    What is frozen: [analysis] of the study file, the study's pages, and the version and source of the code that will
-    analyse. It cannot be undone. The lock is also written to a signed file: register it, or give it to somebody."""
+    What is frozen: [analysis] of the study file, the study's pages, the rule who is in the result, the source of the
+    code that will analyse and the versions of its libraries. It cannot be undone. The lock is also written to a signed
+    file, and as a registry of preregistrations asks for it (text and JSON): register it, or give it to somebody."""
     from importlib.metadata import version
 
     from eqlab.core.study import PLACEHOLDER
     from eqlab.runs.identity import provenance
     from eqlab.store.access import open_store
-    from eqlab.store.study.lock import lock_plan, moment, standing
+    from eqlab.store.study.lock import lock_plan, moment
     from eqlab.store.study.participation import Participation
     from eqlab.store.study.studies import create_study
     from eqlab.study.build_design import open_study
-    from eqlab.study.results.analysis import analysis_code, current_user
+    from eqlab.study.results.analysis import analysis_code, analysis_libraries, current_standing, current_user
     from eqlab.study.results.lock_file import lock_file, signer, write_lock_file
+    from eqlab.study.results.registration import write_registration
 
     with open_store(store) as opened:
         text, design = open_study(file, opened, data)
         create_study(opened, design, text, version("eqlab"), provenance({}))
         participation = Participation(opened, design)
-        made, new = lock_plan(participation, *analysis_code(), who=current_user())
-        stands = standing(participation, *analysis_code())
+        made, new = lock_plan(participation, *analysis_code(), current_user(), analysis_libraries())
+        stands = current_standing(participation)
     print_text(f"{'Locked' if new else 'Was locked before, with the same plan,'} on {moment(made.at)}.")
     print_text(f"sha256 {made.sha256} (eqlab {made.version})")
     path = output or Path(f"{design.study.id}.lock.json")
@@ -52,34 +56,128 @@ def lock(
     write_lock_file(path, content)
     by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[study]'"
     print_text(f"{path} ({by})")
+    for written in write_registration(path.with_name(path.name.split(".")[0]), design, stands):
+        print_text(f"{written} (for a registry)")
     if PLACEHOLDER in text:
         print_text(f"! {file} still says '{PLACEHOLDER}': people will read it, and locked texts stay.")
     called = "confirmatory" if stands.confirmatory else stands.label
     print_text(f"Results will be {called}: {stands.reason}.")
 
 
-def verify(
-    path: Annotated[Path, typer.Argument(metavar="LOCK", help="A lock file that `eqlab study lock` wrote.")],
-    export_folder: Annotated[
-        Path | None, typer.Option("--export", metavar="DIR", help="Hold an export against it.", show_default="none")
+def seal(
+    file: File,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where the seal goes.", show_default="ID.seal-DATE.json"),
     ] = None,
+    store: StoreFlag = "",
+    data: DataFlag = None,
 ) -> None:
-    """Check a lock file: its hash, its signature and, with --export, whether the export was made under this lock."""
+    """Hash the data so far, to put on record while a study is under way: mail the hash, or add the file to a registry.
+
+    A seal shows no answer and counts as no look. `eqlab study verify SEAL --export DIR` (or `--study FILE`) later says
+    whether everybody's answers are still those of then."""
+    from eqlab.store.study.lock import moment
+    from eqlab.study.results.analysis import current_user
+    from eqlab.study.results.lock_file import make_seal, signer, write_lock_file
+
+    with begun_study(file, store, data) as participation:
+        content = make_seal(participation, current_user())
+    when = moment(content["sealed_at"])
+    day = "".join(char for char in when if char.isdigit())
+    path = output or Path(f"{content['study']}.seal-{day}.json")
+    write_lock_file(path, content)
+    people = len(content["people"])
+    print_text(
+        f"Sealed on {when}: {content['answers']} answers, people: {people}, links of the chain: {content['links']}."
+    )
+    print_text(f"sha256 {content['sha256']}")
+    by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[study]'"
+    print_text(f"{path} ({by}). Give the hash or the file away today.")
+
+
+def verify(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="LOCK|SEAL…", help="Files that `eqlab study lock` and `seal` wrote.")
+    ],
+    export_folder: Annotated[
+        Path | None, typer.Option("--export", metavar="DIR", help="Hold an export against them.", show_default="none")
+    ] = None,
+    study: Annotated[
+        Path | None, typer.Option("--study", metavar="FILE", help="Hold the store against them.", show_default="none")
+    ] = None,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+) -> None:
+    """Check locks and seals: hash and signature; with --export or --study also whether the data agree with them.
+
+    Under a seal everybody's answers of then must be what they were, unless the person was erased since. Ends with 1
+    where they are not."""
+    from eqlab.store.study.lock import moment
+    from eqlab.study.results.bundle import exported_data
+    from eqlab.study.results.lock_file import SEAL, check_seal, read_lock_file, signer, stored_data
+
+    holds = True
+    for path in paths:
+        content = read_lock_file(path)
+        sealed = content["format"] == SEAL
+        what, when = ("sealed", content["sealed_at"]) if sealed else ("locked", content["locked_at"])
+        print_text(f"Study '{content['study']}', {what} on {moment(when)} with eqlab {content['eqlab']}.")
+        print_text(f"sha256 {content['sha256']}; signed by key {signer(content)}: the signature is right.")
+        if export_folder is not None:
+            _same_study(export_folder, content, sealed)
+            if sealed:
+                holds &= _say_check(str(export_folder), check_seal(content, *exported_data(export_folder)))
+        if study is not None:
+            with begun_study(study, store, data) as participation:
+                if sealed:
+                    holds &= _say_check("The store", check_seal(content, *stored_data(participation)))
+                else:
+                    _same_lock(participation, content)
+    if not holds:
+        raise typer.Exit(1)
+
+
+def _same_study(folder: Path, content: dict[str, Any], sealed: bool) -> None:
     import json
 
     from eqlab.core.errors import DataError
-    from eqlab.store.study.lock import moment
-    from eqlab.study.results.lock_file import read_lock_file, signer
 
-    content = read_lock_file(path)
-    print_text(f"Study '{content['study']}', locked on {moment(content['locked_at'])} with eqlab {content['eqlab']}.")
-    print_text(f"sha256 {content['sha256']}; signed by key {signer(content)}: the signature is right.")
-    if export_folder is not None:
-        about = json.loads((export_folder / "study.json").read_text(encoding="utf-8"))
-        there = (about["standing"]["lock"] or {}).get("sha256")
-        if there != content["sha256"] or about["study"] != content["study"]:
-            raise DataError(f"{export_folder} was not made under this lock.", "Is it the same study?")
-        print_text(f"{export_folder} was made under this lock; its results are {about['standing']['label']}.")
+    about = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+    there = (about["standing"]["lock"] or {}).get("sha256")
+    if about["study"] != content["study"] or (not sealed and there != content["sha256"]):
+        raise DataError(f"{folder} was not made under this {'seal' if sealed else 'lock'}.", "Is it the same study?")
+    if not sealed:
+        print_text(f"{folder} was made under this lock; its results are {about['standing']['label']}.")
+
+
+def _same_lock(participation: "Participation", content: dict[str, Any]) -> None:
+    from eqlab.core.errors import DataError
+    from eqlab.store.study.lock import read_lock
+    from eqlab.study.results.analysis import current_standing
+
+    there = read_lock(participation)
+    if there is None or (participation.study.id, there.sha256) != (content["study"], content["sha256"]):
+        raise DataError("The study in the store is not under this lock.", "Is it the same study, and the same store?")
+    stands = current_standing(participation)
+    print_text(f"The store is under this lock; its results are {stands.label}: {stands.reason}.")
+
+
+def _say_check(where: str, found: "SealCheck") -> bool:
+    rest = (
+        ("erased since", found.erased),
+        ("CHANGED", found.changed),
+        ("MISSING", found.missing),
+        ("ADDED with an earlier date", found.added),
+    )
+    print_text(
+        f"{where}: answers of {found.same} people as they were sealed"
+        + "".join(f"; {words}: {count}" for words, count in rest if count)
+        + "."
+    )
+    for line in found.broken:
+        print_text(f"! {line}")
+    return found.holds
 
 
 def export(

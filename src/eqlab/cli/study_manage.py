@@ -55,9 +55,6 @@ def find_person(participation: "Participation", name: str, panel_id: str) -> str
     return found
 
 
-researcher = typer.Typer(help="Who may look at the studies of a store, and act on them.", no_args_is_help=True)
-
-
 def pause(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
     """Let nobody new in for now. Who is inside goes on."""
     _door(file, store, data, "paused")
@@ -202,7 +199,6 @@ def audit(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Jso
     print_rows("", ["when", "who", "what", "detail"], rows)
 
 
-@researcher.command("add")
 def add_researcher(
     name: Annotated[str, typer.Argument(help="What they log in as.")],
     role: Annotated[str, typer.Option("--role", help="viewer (sees progress) or manager (may also act and export).")],
@@ -228,7 +224,6 @@ def add_researcher(
     typer.echo(f"{name} is {'now' if new else 'still'} a researcher, as {role}.")
 
 
-@researcher.command("remove")
 def drop_researcher(name: Annotated[str, typer.Argument(help="Who.")], store: StoreFlag = "") -> None:
     """Remove a researcher; they are logged out at once."""
     import time
@@ -242,7 +237,6 @@ def drop_researcher(name: Annotated[str, typer.Argument(help="Who.")], store: St
     typer.echo(f"{name} is not a researcher any more.")
 
 
-@researcher.command("list")
 def list_researchers(store: StoreFlag = "") -> None:
     """List researchers and their roles. Who has the server's own password is 'researcher', a manager."""
     from eqlab.cli.output import print_rows

@@ -68,7 +68,10 @@ def serve(
     from eqlab.core.errors import UsageError
     from eqlab.core.study import PLACEHOLDER
     from eqlab.store.access import open_store
+    from eqlab.store.study.lock import other_version
+    from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
+    from eqlab.study.results.analysis import analysis_code, analysis_libraries
     from eqlab.study.web.credentials import credentials
     from eqlab.study.web.settings import is_local
 
@@ -97,6 +100,9 @@ def serve(
             for path, (text, _) in zip(files, designs, strict=True):
                 if PLACEHOLDER in text:
                     say(f"! {path.name} still says '{PLACEHOLDER}': people will read it.")
+            for _, design in designs:
+                if upgraded := other_version(Participation(opened, design), *analysis_code(), analysis_libraries()):
+                    say(f"! {upgraded}")
             made_up = found.made_up if number == 0 else ""
             _serve(opened, designs, settings, host, port, made_up, tell, listening, quiet=number > 0)
 
@@ -137,18 +143,23 @@ def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: Data
 
 def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """Show how a study stands: places per arm, times against pay, checks, where people leave."""
-    from eqlab.cli.output import print_json
+    from eqlab.cli.output import errors, print_json
     from eqlab.core.errors import UsageError
     from eqlab.core.results import as_dict
     from eqlab.store.access import open_store
+    from eqlab.store.study.lock import other_version
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
+    from eqlab.study.results.analysis import analysis_code, analysis_libraries
     from eqlab.study.results.status import study_status
 
     with open_store(store, existing=True) as opened:
         _, design = open_study(file, opened, data)
         participation = Participation(opened, design)
         found = study_status(participation)
+        upgraded = other_version(participation, *analysis_code(), analysis_libraries())
+    if upgraded:
+        errors().print(f"! {upgraded}", markup=False, style="yellow")
     if not found.places:
         raise UsageError(f"Study '{found.study}' has not begun in this store.", "'eqlab study serve' begins it.")
     if as_json:

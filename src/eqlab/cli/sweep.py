@@ -267,7 +267,7 @@ def finish(
         _print_cells(cells, found)
         if path:
             say(f"\nReport: {path.resolve()}")
-            say(f"Next, every pair with its interval: eqlab compare --sweep {file}; item by item: eqlab show RUN")
+            say(f"Next, every pair with its interval: eqlab compare --sweep {file}; item by item: eqlab runs show RUN")
     _failures(cells, outcome)
     unusable = without_answers([result for _, results in together for result in results])
     for text in (*lost, *unusable):

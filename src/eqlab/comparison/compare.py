@@ -177,7 +177,7 @@ def caveats(found: Comparison, missing: str) -> list[str]:
     if found.elsewhere:
         said.append(
             f"Asked other questions, so not ranked here: {listed(found.elsewhere)}. Ask all the same (--items), or "
-            "put the two sets on one scale: eqlab items RUN --equate OTHER."
+            "put the two sets on one scale: eqlab research items RUN --equate OTHER."
         )
     lost = [f"{entry.name} {entry.unused}" for entry in entries if entry.unused]
     if lost:

@@ -434,7 +434,7 @@ def notes(found: Sequence[Correlation]) -> list[str]:
         if one.shipped:
             said.append(
                 f"{one.name}: figures that ship with eqlab, as reported, of several protocols "
-                "('eqlab reproduce eqbench-mmlu' shows what each makes of it)."
+                "('eqlab research reproduce eqbench-mmlu' shows what each makes of it)."
             )
         extra = (one.association.pearson.note, one.association.corrected.note)
         said += [f"{one.name}: {note}." for note in extra if note]

@@ -198,7 +198,7 @@ def _named(term: str) -> str:
 
 
 # Two sets of items on one scale through the models that answered both, and which model does too well on the second:
-# `eqlab items report --equate`. Pure.
+# `eqlab research items --equate`. Pure.
 Points = Mapping[str, Mapping[str, float]]
 SHOWN = 10
 

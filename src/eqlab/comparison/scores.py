@@ -242,7 +242,7 @@ COLUMNS: tuple[ScoreColumn, ...] = (
         Column("percentile", ABOVE, "number", 0, "%"),
         lambda line: line.result.percentile.value if line.result and line.result.percentile else None,
         "tpbfv",
-        lambda line: percentile_text(line.result.percentile if line.result else None),
+        lambda line: percentile_text(line.result.percentile, line.result.norms) if line.result else "",
     ),
     ScoreColumn(Column("planned", "planned", "count"), _count("planned"), "f"),
     *(

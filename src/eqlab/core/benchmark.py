@@ -105,6 +105,10 @@ class Context(Protocol):
         """All runs of the store with this benchmark, newest first, the one being scored among them."""
         ...
 
+    def studies(self) -> Iterable[OtherRun]:
+        """The store's studies in which people took this benchmark, newest first; found without reading the others."""
+        ...
+
     def once(self, name: str, make: Callable[[], T]) -> T:
         """What `make` gives, made once for all results of a command."""
         ...
@@ -120,6 +124,9 @@ class NoContext:
     model: ModelConfig | None = None
 
     def others(self) -> Iterable[OtherRun]:
+        return ()
+
+    def studies(self) -> Iterable[OtherRun]:
         return ()
 
     def once(self, name: str, make: Callable[[], T]) -> T:
@@ -281,7 +288,7 @@ class Seated(Protocol):
 
 @runtime_checkable
 class Probed(Protocol):
-    """A benchmark whose items are texts that a model may know by heart (`eqlab probe`)."""
+    """A benchmark whose items are texts that a model may know by heart (`eqlab research probe`)."""
 
     def probe_options(self) -> Mapping[str, str]:
         """Options with which the fewest files are needed."""

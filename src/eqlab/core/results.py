@@ -87,6 +87,9 @@ def best_baseline(baselines: Iterable[Baseline], better: Better) -> Baseline | N
     return max(baselines, key=lambda baseline: goodness(baseline.value, better), default=None)
 
 
+STANDS_ABOVE = "would stand above"
+
+
 @dataclass(frozen=True, slots=True)
 class Norms:
     """What people score on the same form: where among them a subject stands is worked out by the host."""
@@ -107,6 +110,9 @@ class Norms:
     """What people were asked a little otherwise: the percentile stands, and this is said with it."""
     better: Better | None = None
     """Which way `measure` is better; None: as the headline is."""
+    relation: str = STANDS_ABOVE
+    """What the percentile says of the subject: that it stands above so many; or, of a measure that is no merit, that it
+    is moved more than so many."""
 
     @property
     def people(self) -> int:

@@ -154,7 +154,7 @@ class Panel:
     id_pattern: str = ""
     """What a person's id looks like, as a regular expression for the whole of it; empty: anything without blanks."""
     signed: bool = False
-    """Whether people need a link of their own that the server has signed (`eqlab study links`)."""
+    """Whether people need a link of their own that the server has signed (`eqlab study people links`)."""
 
     def code(self, ending: Ending) -> str:
         return dict(self.codes).get(ending, "")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from eqlab.core.results import FEWEST, Estimate, ItemScore
+from eqlab.core.results import FEWEST, STANDS_ABOVE, Estimate, ItemScore, Norms
 from eqlab.core.settings import is_secret, without_secrets
 from eqlab.core.usage import Usage
 
@@ -126,24 +126,27 @@ def floor_text(value: float, digits: int) -> str:
     return f"{value:.{digits if 0 < abs(value) < 1 else min(digits, 1)}f}"
 
 
-def percentile_text(place: Estimate | None) -> str:
-    """Where among people: "62 % (48 to 75)", "at least 89 %"; the cell of every table, empty without norms."""
+def percentile_text(place: Estimate | None, norms: Norms | None = None) -> str:
+    """Where among people: "62 % (48 to 75)", "at least 89 %", "moved more than 62 %"; the cell of every table, empty
+    without norms."""
     if place is None:
         return ""
     if not is_number(place.value):
         return UNDEFINED
+    if norms and norms.relation != STANDS_ABOVE:
+        return f"{norms.relation.removeprefix('is ')} {percentile_text(place)}"
     beyond = next((f"{word} " for word in ("at least", "at most") if place.note.startswith(word)), "")
     bounds = f" ({interval_of(place)})" if is_number(place.low) and is_number(place.high) and not beyond else ""
     return f"{beyond}{value_of(place)}{bounds}"
 
 
-def percentile_sentence(who: str, place: Estimate, source: str, caution: str = "") -> str:
+def percentile_sentence(who: str, place: Estimate, norms: Norms) -> str:
     """The same in words, with whom the subject is held against, or why it cannot be."""
-    people = f"{count_of(place)} who answered ({source})"
+    people = f"{count_of(place)} who answered ({norms.source})"
     if not is_number(place.value):
         return f"Where {who} stands among the {people} is undefined: {place.note}."
-    but = f"; {caution}" if caution else ""
-    return f"{who} would stand above {percentile_text(place)} of the {people}{but}."
+    but = f"; {norms.caution}" if norms.caution else ""
+    return f"{who} {norms.relation} {percentile_text(place)} of the {people}{but}."
 
 
 def utc(timestamp: float) -> str:

@@ -70,7 +70,15 @@ class HttpChat:
         self._say = say
         self._post: Post = post or self._over_http
         self._wire = wire(endpoint.wire)
-        self._profile = RequestProfile(endpoint.wire, thinks=self._wire.thinks, streams=endpoint.streams)
+        self._profile = RequestProfile(endpoint.wire, thinks=self._wire.thinks, streams=True)
+        """Streamed until it is known to be quick, so that silence is told from slowness."""
+        self._streams_first = not endpoint.streams
+        if self._streams_first and post is None:
+            transport.silences.probe = self._is_there
+            transport.silences.slow = self._say_slow
+        self._said_slow = False
+        self._cut = 0
+        """Requests under way that a session's end cut off."""
         self._learnt: list[str] = []
         self._scout: asyncio.Future[None] | None = None
         self._settled = False
@@ -103,6 +111,10 @@ class HttpChat:
             doubt = f"before that was noticed, {suspects} answers may have been such replies"
             self._learnt.append(doubt)
             self._say(f"{self._named}: {doubt}. Ask them again with --fresh.")
+        if self._cut:
+            cut, self._cut = self._cut, 0
+            self._learnt.append(f"{cut} requests under way were cut off when the session ended; they may be billed")
+            self._say(f"{self._named}: {self._learnt[-1]}.")
         return tuple(self._learnt)
 
     async def close(self) -> None:
@@ -174,7 +186,11 @@ class HttpChat:
                 await self._limiter.acquire(self._nap)
                 try:
                     outgoing = self._wire.build(self._endpoint, request, self._profile)
-                    came = await self._post(outgoing)
+                    try:
+                        came = await self._post(outgoing)
+                    except asyncio.CancelledError:
+                        self._cut += 1
+                        raise
                     result = self._wire_of(outgoing).read(outgoing, came) if isinstance(came, Incoming) else came
                     self._note_met(came)
                     if type(result) is ChatReply:
@@ -327,6 +343,18 @@ class HttpChat:
         question = outgoing.request.messages
         return await self._transport.post(self._endpoint.base_url + outgoing.path, outgoing.headers, body, question)
 
+    async def _is_there(self) -> bool:
+        headers = {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
+        return await self._transport.is_there(
+            f"{self._endpoint.base_url}/models", {**self._endpoint.headers, **headers}
+        )
+
+    def _say_slow(self) -> None:
+        if not self._said_slow:
+            self._said_slow = True
+            whole = self._transport.timeouts.whole
+            self._say(f"{self._named}: slow, but there. Waiting for its replies, up to {whole:.0f} s each (--timeout).")
+
     def _wire_of(self, outgoing: Outgoing) -> Any:
         """The dialect that a request was sent in; another may have been learnt since."""
         return self._wire if outgoing.profile.wire == self._profile.wire else wire(outgoing.profile.wire)
@@ -343,6 +371,9 @@ class HttpChat:
         self._limiter.went_well()
         self._pace.went_well()
         self._warn()
+        if self._streams_first and reply.latency < transport.timeouts.silence / 4:
+            self._streams_first = False
+            self._profile = replace(self._profile, streams=self._profile.thinks)
         reply = self._counted(request, reply)
         exhausted = min(window_wait(came.headers), LONGEST_WAIT)
         if exhausted:

@@ -398,7 +398,7 @@ def _notice_emptiness(session: Session, trial: Trial, reply: ChatReply) -> None:
         who = session.seated(trial)[0].spec
         raise ModelError(
             f"{who} gave {_HOPELESS} empty replies in a row (finish: {reply.finish or 'not said'}).",
-            "Look at one with 'eqlab show'; a thinking model may need '--set thinking_tokens=32000'.",
+            "Look at one with 'eqlab runs show'; a thinking model may need '--set thinking_tokens=32000'.",
         )
 
 

@@ -16,7 +16,7 @@ import socket
 import ssl
 import time
 import zlib
-from collections.abc import Coroutine, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -163,9 +163,12 @@ class ConnectionPool:
             if connection.open and kept and connection.origin == origin and self.replies.order is Order.KEPT:
                 return connection
             await connection.close()
+        return self.new(origin, self._timeout)
+
+    def new(self, origin: str, timeout: aiohttp.ClientTimeout) -> PooledConnection:
         if self._resolver is None:  # made late: it belongs to the running event loop
             self._resolver = NameResolver()
-        return PooledConnection(origin, self._timeout, self._resolver)
+        return PooledConnection(origin, timeout, self._resolver)
 
     async def give(
         self, connection: PooledConnection, took: float, question: Hashable = None, good: bytes | None = None
@@ -256,6 +259,85 @@ _MOVED = (301, 302, 303, 307, 308)
 _REDIRECTS = 3
 
 
+_OVERTAKEN = 8
+"""Requests sent later that may be answered sooner: from then on a silent one is taken for lost, not for queued."""
+
+
+class _Unheard:
+    """A request of which nothing has come back, and until when that is waited for."""
+
+    __slots__ = ("ahead", "answered", "limit")
+
+    def __init__(self, limit: asyncio.Timeout, ahead: int, answered: int) -> None:
+        self.limit, self.ahead, self.answered = limit, ahead, answered
+
+
+class Silences:
+    """Silence is the server's, not a connection's: while it answers others, or says that it is there, a request that
+    waits in its queue, or whose prompt is still being read, is not given up."""
+
+    def __init__(self, silence: float) -> None:
+        self.silence = silence
+        self.probe: Callable[[], Awaitable[bool]] | None = None
+        """Asks whether the server is there; None where nobody can be asked."""
+        self.slow: Callable[[], None] = lambda: None
+        """Called when a probe kept a request alive."""
+        self._unheard: set[_Unheard] = set()
+        self._answered = 0
+        self._heard_at = self._extended_at = 0.0
+        self._glance: asyncio.TimerHandle | None = None
+        self._probing: asyncio.Task[None] | None = None
+
+    def sent(self, limit: asyncio.Timeout) -> _Unheard:
+        mine = _Unheard(limit, len(self._unheard), self._answered)
+        self._unheard.add(mine)
+        if self.probe is not None and self._glance is None:
+            self._glance = asyncio.get_running_loop().call_later(self.silence / 2, self._look)
+        return mine
+
+    def heard(self, mine: _Unheard) -> None:
+        """A part of a reply has come: of this one, and a sign of life for those that wait."""
+        now = asyncio.get_running_loop().time()
+        self._unheard.discard(mine)
+        mine.limit.reschedule(now + self.silence)
+        self._alive(now)
+
+    def over(self, mine: _Unheard, answered: bool) -> None:
+        self._unheard.discard(mine)
+        self._answered += answered
+        if not self._unheard and self._glance is not None:
+            self._glance.cancel()
+            self._glance = None
+
+    def _alive(self, now: float) -> None:
+        self._heard_at = now
+        if now - self._extended_at < self.silence / 8:
+            return
+        self._extended_at = now
+        for other in self._unheard:
+            if self._answered - other.answered - other.ahead < _OVERTAKEN and not other.limit.expired():
+                other.limit.reschedule(now + self.silence)
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._heard_at >= self.silence / 2 and (self._probing is None or self._probing.done()):
+            self._probing = loop.create_task(self._ask())
+        self._glance = loop.call_later(self.silence / 4, self._look) if self._unheard else None
+
+    async def _ask(self) -> None:
+        if self.probe is not None and await self.probe():
+            self._alive(asyncio.get_running_loop().time())
+            self.slow()
+
+    async def close(self) -> None:
+        if self._glance is not None:
+            self._glance.cancel()
+            self._glance = None
+        if self._probing is not None:
+            self._probing.cancel()
+            await asyncio.gather(self._probing, return_exceptions=True)
+
+
 class Transport:
     """One address: connections and a limit that all its models share."""
 
@@ -264,9 +346,8 @@ class Transport:
     ) -> None:
         self.limiter = Limiter(concurrency)
         self.timeouts = Timeouts(timeout, min(silence, timeout), patience)
-        self.timeout = aiohttp.ClientTimeout(
-            total=timeout, sock_connect=min(timeout, 15.0), sock_read=self.timeouts.silence
-        )
+        self.timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, 15.0))
+        self.silences = Silences(self.timeouts.silence)
         self.met = False
         """Whether the server has ever answered anything sensible."""
         self.bad_since: float | None = None
@@ -282,7 +363,18 @@ class Transport:
         return cls(concurrency, timeouts.whole, timeouts.silence, timeouts.patience)
 
     async def close(self) -> None:
+        await self.silences.close()
         await self.pool.clear()
+
+    async def is_there(self, url: str, headers: Mapping[str, str]) -> bool:
+        """Whether a server answers this at once, and well."""
+        within = min(10.0, self.timeouts.silence / 4)
+        connection = self.pool.new(_origin(url), aiohttp.ClientTimeout(total=within))
+        try:
+            came = await self._over(connection, "GET", url, headers, None, _LARGEST_REPLY, Silences(within))
+        finally:
+            await connection.close()
+        return isinstance(came, Incoming) and came.status == 200
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, question: Hashable = None
@@ -328,7 +420,7 @@ class Transport:
         connection = await self.pool.take(_origin(url))
         came: Incoming | TryAgain | Hopeless | None = None
         try:
-            came = await self._over(connection, method, url, headers, body, largest)
+            came = await self._over(connection, method, url, headers, body, largest, self.silences)
         finally:
             if not isinstance(came, Incoming):
                 await self.pool.drop(connection)
@@ -346,26 +438,36 @@ class Transport:
         headers: Mapping[str, str],
         body: bytes | None,
         largest: int,
+        silences: Silences,
     ) -> Incoming | TryAgain | Hopeless:
         started = time.perf_counter()
         proxy = self._proxy(url)
         try:
-            async with connection.session.request(
-                method,
-                url,
-                data=body,
-                headers=headers,
-                allow_redirects=False,
-                proxy=proxy,
-                ssl=self._trust() if url.startswith("https") else True,
-            ) as response:
-                raw = await response.content.read(largest + 1)
-                while len(raw) <= largest and not response.content.at_eof():
-                    raw += await response.content.read(largest + 1 - len(raw))
-                raw = unpacked(raw, response.headers.get("Content-Encoding") or "", largest)
-                if len(raw) > largest:
-                    return Hopeless(f"the reply is larger than {largest // 2**20} MB", model=False)
-                return Incoming(response.status, response.headers, raw, time.perf_counter() - started)
+            async with asyncio.timeout(silences.silence) as limit:
+                mine = silences.sent(limit)
+                whole = False
+                try:
+                    async with connection.session.request(
+                        method,
+                        url,
+                        data=body,
+                        headers=headers,
+                        allow_redirects=False,
+                        proxy=proxy,
+                        ssl=self._trust() if url.startswith("https") else True,
+                    ) as response:
+                        silences.heard(mine)
+                        raw = await response.content.read(largest + 1)
+                        while len(raw) <= largest and not response.content.at_eof():
+                            silences.heard(mine)
+                            raw += await response.content.read(largest + 1 - len(raw))
+                        raw = unpacked(raw, response.headers.get("Content-Encoding") or "", largest)
+                        if len(raw) > largest:
+                            return Hopeless(f"the reply is larger than {largest // 2**20} MB", model=False)
+                        whole = True
+                        return Incoming(response.status, response.headers, raw, time.perf_counter() - started)
+                finally:
+                    silences.over(mine, whole)
         except TimeoutError:
             took = time.perf_counter() - started
             if not connection.connected:  # nothing was sent

@@ -12,10 +12,10 @@ from typing import Literal
 
 from markupsafe import escape
 
-from eqlab.analysis.norms import percentile
+from eqlab.analysis.norms import NAME, percentile
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Estimate, goodness
-from eqlab.core.text import is_number, number, short, short_name, visible
+from eqlab.core.results import STANDS_ABOVE, Estimate, goodness
+from eqlab.core.text import is_number, number, percentile_text, short, short_name, visible
 from eqlab.core.usage import Usage
 from eqlab.data.files import write_whole
 from eqlab.publish.groups import Group, RunRecord, group
@@ -80,12 +80,12 @@ def _cost(one: Group) -> str | None:
     return cost_chart(one.title, rows[0].result.headline.name, spent, WIDTH) if rows else None
 
 
-MARKS = 12
-"""People whose place is drawn, spread evenly over them: the curve, not each of a thousand."""
+MARKS = 120
+"""Places of people's curve, spread evenly over them."""
 
 
 def _among_people(one: Group) -> str | None:
-    """People's scores against the share of them who do worse, and models on that curve."""
+    """People's scores against the share of them who do worse as a curve, and models as lines on it."""
     rows = [row for row in one.rows if row.result.percentile and is_number(row.result.percentile.value)]
     placed = [row.result for row in rows]
     if not placed or placed[0].norms is None:
@@ -95,22 +95,21 @@ def _among_people(one: Group) -> str | None:
     known = sorted(norms.values, key=lambda value: goodness(value, better))
     shown = [known[place * (len(known) - 1) // (MARKS - 1)] for place in range(MARKS)] if len(known) > MARKS else known
     curve = [(value, percentile(Estimate("", value, 1), norms, better).value) for value in dict.fromkeys(shown)]
-    dots = [
-        Dot("", value, share, words=f"people {value:.2f}: {share:.0f} %") for value, share in curve if share is not None
-    ]
+    dots = []
     for row in rows:
         result = row.result
         own = next((made for made in result.estimates if made.name == norms.measure), result.headline)
         place = result.percentile
         if own.value is None or place is None or place.value is None:
             continue
-        bounds = None if own.low is None or own.high is None else (own.low, own.high)
-        spread = None if place.low is None or place.high is None else (place.low, place.high)
-        dots.append(Dot(row.name, own.value, place.value, bounds, spread))
+        words = f"{row.name} {norms.relation} {percentile_text(place)}"
+        dots.append(Dot(row.name, own.value, place.value, bounds_of(own), bounds_of(place), words))
     but = f"; {norms.caution}" if norms.caution else ""
-    under = f"Dots without a name: {norms.people} people ({norms.source}){but}"
+    under = f"The curve: {norms.people} people ({norms.source}){but}"
     label = norms.measure or placed[0].headline.name
-    return scatter_file([Scatter(one.title, under, label, "people who do worse, %", tuple(dots))], WIDTH)
+    share = f"{NAME}, %" if norms.relation == STANDS_ABOVE else "people with less, %"
+    line = tuple((value, found) for value, found in curve if found is not None)
+    return scatter_file([Scatter(one.title, under, label, share, tuple(dots), curve=line)], WIDTH)
 
 
 def _stacked(charts: Sequence[str]) -> tuple[str, int]:

@@ -112,7 +112,7 @@ def summary(compared: Sequence[Compared]) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What `eqlab reproduce` needs of a study."""
+    """What `eqlab research reproduce` needs of a study."""
 
     title: str
     reproduce: Callable[[Path | None], Report]

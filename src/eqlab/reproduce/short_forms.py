@@ -1,5 +1,5 @@
 """Short forms of EQ-Bench v2, learned from the published results: items, parameters, and what they are worth for models
-held out. `eqlab reproduce short-forms --json` is the file that ships (benchmarks/eqbench/short_forms.json)."""
+held out. `eqlab research reproduce short-forms --json` is the file that ships (benchmarks/eqbench/short_forms.json)."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

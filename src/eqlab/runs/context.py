@@ -18,15 +18,17 @@ T = TypeVar("T")
 class StoredOther:
     """Another run of the store."""
 
-    store: Reader
+    known: "Known"
     config: RunConfig
     asked: BenchmarkConfig
 
     def scored(self, subject: str) -> Iterable[Scored]:
-        """Nothing of people in a locked study that is under way."""
-        if subject == PEOPLE and self.store.shut(self.config.id):
+        """Nothing of people in a locked study that is under way; that there is one is said with the result."""
+        store = self.known.store
+        if subject == PEOPLE and (study := store.shut(self.config.id)):
+            self.known.withheld.setdefault(self.asked.name, {})[study] = None
             return ()
-        return self.store.scored(self.config.id, subject, self.asked.name)
+        return store.scored(self.config.id, subject, self.asked.name)
 
 
 @dataclass(slots=True)
@@ -35,20 +37,27 @@ class Known:
 
     store: Reader
     _made: dict[tuple[str, str], Any] = field(default_factory=dict)
-    _runs: list[RunConfig] | None = None
     looked: set[str] = field(default_factory=set)
     """Benchmarks whose scores took other runs into account: they may change when any run does."""
+    withheld: dict[str, dict[str, None]] = field(default_factory=dict)
+    """By benchmark, the locked studies under way, in words, whose people could not be asked."""
 
     def runs(self) -> list[RunConfig]:
         """Newest first; those that a newer version wrote are passed over."""
-        if self._runs is None:
-            self._runs = []
-            for run in self.store.run_ids():
-                try:
-                    self._runs.append(self.store.read_run(run).config)
-                except StoreError:
-                    continue
-        return self._runs
+        return self.once("", "runs", lambda: self._read(self.store.run_ids()))
+
+    def studies(self) -> list[RunConfig]:
+        """The same of those that people answer."""
+        return self.once("", "studies", lambda: self._read(study.run for study in self.store.studies()))
+
+    def _read(self, runs: Iterable[str]) -> list[RunConfig]:
+        found = []
+        for run in runs:
+            try:
+                found.append(self.store.read_run(run).config)
+            except StoreError:
+                continue
+        return found
 
     def once(self, benchmark: str, name: str, make: Callable[[], T]) -> T:
         if (benchmark, name) not in self._made:
@@ -67,6 +76,12 @@ class StoreContext:
     def others(self) -> Iterable[StoredOther]:
         self.known.looked.add(self.asked.name)
         for config in self.known.runs():
+            for asked in config.benchmarks:
+                if asked.name == self.asked.name:
+                    yield StoredOther(self.known, config, asked)
+
+    def studies(self) -> Iterable[StoredOther]:
+        for config in self.known.studies():
             for asked in config.benchmarks:
                 if asked.name == self.asked.name:
                     yield StoredOther(self.known.store, config, asked)

@@ -86,7 +86,9 @@ class PublishedReader:
         shipped = () if self._must else published_figures().models
         place = _find(wanted, {place: one.model for place, one in enumerate(shipped)})
         if place is None:
-            raise DataError(f"No published result is of a model '{wanted}'.", "'eqlab reproduce eqbench' lists them.")
+            raise DataError(
+                f"No published result is of a model '{wanted}'.", "'eqlab research reproduce eqbench' lists them."
+            )
         return self._shipped(shipped[place])
 
     def _shipped(self, one: ModelFigures) -> PublishedRun:
@@ -190,7 +192,7 @@ def as_run(found: PublishedResult) -> tuple[StoredRun, Result]:
         "published file": run.file,
         "sha256": run.sha256,
         **({} if run.texts else {"read from": FIGURES_ONLY}),
-        "command": "eqlab reproduce eqbench",
+        "command": "eqlab research reproduce eqbench",
         **{fact: facts[fact] for fact in _FACTS if facts.get(fact) not in (None, "")},
     }
     return StoredRun(config, run.completed, provenance), result

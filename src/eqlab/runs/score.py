@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from msgspec import structs
 
@@ -11,8 +12,9 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.answers import STATUSES, Answer, replaced
 from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Context, Normed, Scored, Seated
 from eqlab.core.errors import DataError
+from eqlab.core.moves import is_simulated
 from eqlab.core.results import ItemScore, Norms, Result, Results
-from eqlab.core.runs import OWN, PEOPLE, TITLE, BenchmarkConfig, ModelConfig
+from eqlab.core.runs import OWN, PEOPLE, PERSON, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.models.prices import usage_of
 from eqlab.runs.context import Known, StoreContext
 from eqlab.store.reader import Reader, StoredRun
@@ -72,12 +74,54 @@ def placed(result: Result, benchmark: Benchmark, asked: BenchmarkConfig, context
         except DataError as error:
             norms = Norms((), "people", differs=f"their scores are not at hand ({error.message.rstrip('.')})")
     if norms is None:
+        same = f"people's scores, {asked.items_sha256}, {sorted(asked.options.items(), key=str)}"
+        norms = context.once(same, lambda: studied(benchmark, asked, context))
+    if norms is None:
         return result
     named = [one for one in (result.headline, *result.estimates) if one.name == norms.measure]
     measured = named[0] if named else result.headline
     if norms.measure and not named:
         norms = replace(norms, differs=norms.differs or f"there is no '{norms.measure}' of {result.subject}")
     return replace(result, norms=norms, percentile=percentile(measured, norms, norms.better or result.better))
+
+
+def studied(benchmark: Benchmark, asked: BenchmarkConfig, context: Context) -> Norms | None:
+    """People of the newest study of the store who were asked the same; where all were asked otherwise, the newest with
+    what was otherwise. Simulated people are no norm."""
+    otherwise = None
+    for study in context.studies():
+        if study.asked.items_sha256 != asked.items_sha256 or study.asked.protocol != asked.protocol:
+            continue
+        answered = [one for one in study.scored(PEOPLE) if one.attempts]
+        if not answered:
+            continue
+        source = f"people of study '{study.asked.options.get('study', study.config.id)}'"
+        real = [one for one in answered if not is_simulated(one.attempts[-1].subject.removeprefix(PERSON))]
+        names = [option.name for option in benchmark.option_help()]
+        apart = _apart(asked.options, study.asked.options, names)
+        if real and not apart:
+            together = benchmark.score(PEOPLE, real, study.asked.options)
+            if together.norms is not None:
+                said = [text for text in (together.norms.caution, _parts(real, together.noun)) if text]
+                return replace(together.norms, source=source, caution="; ".join(said))
+            continue
+        why = "the people are simulated" if not real else f"they were asked with {apart}"
+        otherwise = otherwise or Norms((), source, len({one.attempts[-1].subject for one in answered}), differs=why)
+    return otherwise
+
+
+def _apart(ours: Mapping[str, Any], theirs: Mapping[str, Any], names: Sequence[str]) -> str:
+    """The options in which a study differs from a run, as it has them."""
+    return ", ".join(f"{name}={theirs.get(name)}" for name in names if ours.get(name) != theirs.get(name))
+
+
+def _parts(answered: Sequence[Scored], noun: str) -> str:
+    """What is to be said where people had parts of the whole."""
+    each = Counter(one.attempts[-1].subject for one in answered).values()
+    whole, least, most = len({one.trial.items for one in answered}), min(each), max(each)
+    if least == whole:
+        return ""
+    return f"each of them answered {least if least == most else f'{least} to {most}'} of {whole} {noun}"
 
 
 def counted(result: Result) -> Result:
@@ -153,4 +197,7 @@ def result_of(known: Known, job: Job) -> Result:
     stored, subject, asked = job
     model = next((model for model in stored.config.models if model.subject == subject), None)
     scored = known.store.scored(stored.id, subject, asked.name)
-    return score(subject, asked, scored, StoreContext(known, asked, model), model)
+    result = score(subject, asked, scored, StoreContext(known, asked, model), model)
+    passed_over = (f"What people said in {study}, is not used here before it is complete or closed."
+                   for study in known.withheld.get(asked.name, ()))  # fmt: skip
+    return replace(result, caveats=(*result.caveats, *passed_over)) if known.withheld else result

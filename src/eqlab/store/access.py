@@ -42,7 +42,9 @@ class SqliteReader(Reader):
             self._check_frozen()
             if is_damage(str(error)):
                 raise damaged(self.shown, str(error)) from error
-            raise StoreError(f"The store {self.shown} cannot be read: {error}.", "Try 'eqlab store check'.") from error
+            raise StoreError(
+                f"The store {self.shown} cannot be read: {error}.", "Try 'eqlab runs store check'."
+            ) from error
         self._check_frozen()
 
     def _check_frozen(self) -> None:

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -232,6 +232,8 @@ def _migrate(engine: Engine) -> None:
     from alembic import command
     from alembic.config import Config
 
+    if version is not None and engine.dialect.name == "sqlite":
+        _keep_locked(engine, version)
     with writing(engine) as connection:
         take_turn(connection, "migration")
         if _version(connection) == HEAD:  # another process was faster
@@ -240,6 +242,38 @@ def _migrate(engine: Engine) -> None:
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def _keep_locked(engine: Engine, version: str) -> None:
+    """A copy of a store with a locked study, as the version that locked it can read it: a plan is carried out by the
+    code it was locked with, and that refuses newer tables."""
+    with engine.connect() as connection:
+        columns = (
+            {one["name"] for one in inspect(connection).get_columns("studies")} if _has_studies(connection) else ()
+        )
+        if "locked_at" not in columns:
+            return
+        if connection.execute(text("SELECT 1 FROM studies WHERE locked_at IS NOT NULL")).first() is None:
+            return
+    path = _copy_path(engine, version)
+    if path is not None and not path.exists():
+        with closing(sqlite3.connect(engine.url.database or "", isolation_level=None)) as plain:
+            plain.execute("VACUUM INTO ?", (str(path),))
+
+
+def _has_studies(connection: Connection) -> bool:
+    return inspect(connection).has_table("studies")
+
+
+def _copy_path(engine: Engine, version: str) -> Path | None:
+    name = engine.url.database
+    return Path(name).with_name(f"{Path(name).name}.tables-{version}") if name and name != ":memory:" else None
+
+
+def kept_copy(engine: Engine) -> Path | None:
+    """The newest copy that an upgrade kept of this store."""
+    path = _copy_path(engine, "*") if engine.dialect.name == "sqlite" else None
+    return max(path.parent.glob(path.name), default=None) if path is not None else None
 
 
 def _version(connection: Connection) -> str | None:

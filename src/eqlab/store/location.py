@@ -59,7 +59,7 @@ def damaged(where: str, words: str) -> StoreError:
     file = where.removeprefix("sqlite:///")
     return StoreError(
         f"The store {where} is corrupt: {words}.",
-        f"'eqlab store check' tells where. Go back to a copy, or save what can be read: "
+        f"'eqlab runs store check' tells where. Go back to a copy, or save what can be read: "
         f"sqlite3 {file} .recover | sqlite3 saved.db",
     )
 

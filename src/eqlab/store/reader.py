@@ -1,6 +1,6 @@
 """What is read of a store for looking at it: runs, progress, trials with their answers.
 
-Plain SQL with named parameters, which sqlite3 and SQLAlchemy both take: `eqlab show` must not wait for SQLAlchemy."""
+Plain SQL with named parameters, for sqlite3 and SQLAlchemy alike: `eqlab runs show` must not wait for SQLAlchemy."""
 
 import json
 from abc import ABC, abstractmethod
@@ -51,7 +51,7 @@ _PROGRESS = """
 _LOCKED = """
     SELECT s.id, (SELECT count(*) FROM places p WHERE p.study_id = s.id AND p.state = 'done'),
         (SELECT count(*) FROM places p WHERE p.study_id = s.id)
-    FROM studies s WHERE s.run_id = :run AND s.locked_at IS NOT NULL
+    FROM studies s WHERE s.run_id = :run AND s.locked_at IS NOT NULL AND (s.status IS NULL OR s.status <> 'closed')
 """
 
 
@@ -254,7 +254,7 @@ class Reader(ABC):
 
     def shut(self, run: str) -> str:
         """The locked study under way that a run is, in words, or nothing: people's answers there have one door, which
-        keeps that somebody looked."""
+        keeps that somebody looked. A study that was closed is not under way, however many places were filled."""
         for study, done, planned in list(self.rows(_LOCKED, {"run": run})):  # a cursor must come to its end
             if done < planned:
                 return f"study '{study}', which is locked and has {done} of {planned} places filled"

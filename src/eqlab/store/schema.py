@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-HEAD = "0007"
+HEAD = "0008"
 """The newest migration; a test holds it against the migrations folder."""
 
 metadata = MetaData()
@@ -199,6 +199,20 @@ events = Table(
     Index("events_by_person", "study_id", "person"),
 )
 """What happened in a study, in order. Rows are only added, except that one person's are deleted when they ask."""
+
+chain = Table(
+    "chain",
+    metadata,
+    Column("study_id", String(64), ForeignKey("studies.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("mark", String(32), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("link", String(64), nullable=False),
+)
+"""Who was assigned, finished or was erased, as hashes, each over the one before. Rows are only added, and stay when a
+person is erased: no name leads to them or back."""
 
 talk_calls = Table(
     "talk_calls",

@@ -147,8 +147,8 @@ def fill(
 def instruments_part(why_not: str) -> str:
     """The lines about the TEQ: in use, or not and why."""
     told = (
-        "# Questionnaires before the tutorial, by key; `eqlab instruments` lists them. The published study asked the\n"
-        "# TEQ (Toronto Empathy Questionnaire), whose wording is its authors' and not shipped."
+        "# Questionnaires before the tutorial, by key; `eqlab data instruments` lists them. The published study asked\n"
+        "# the TEQ (Toronto Empathy Questionnaire), whose wording is its authors' and not shipped."
     )
     if not why_not:
         return f'{told}\ninstruments = ["TEQ"]\n'

@@ -18,6 +18,7 @@ text{font:14px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Arial,sans-
 .title{font-size:17px;font-weight:650;fill:#1b2026}.name{font-size:12px;font-weight:600;fill:#1b2026}.page{fill:#fff}
 .rail{stroke:#e6e8e6}.whisker{stroke:#0a5d94;stroke-width:2;stroke-opacity:.45}.dot{fill:#0a5d94;stroke:#fff}
 .edge{fill:none;stroke:#b4570b;stroke-width:1.5;stroke-dasharray:5 3}
+.curve{fill:none;stroke:#8b3f73;stroke-width:3}.down{stroke:#0a5d94;stroke-width:1.5;stroke-dasharray:2 3}
 @media (prefers-color-scheme:dark){text{fill:#bbb}.title,.name{fill:#ddd}.rail{stroke:#444}.page{fill:#161616}
 .whisker{stroke:#8ab4f8}.dot{fill:#8ab4f8;stroke:#161616}}
 """
@@ -46,6 +47,8 @@ class Scatter:
     """Whether the axis across is logarithmic."""
     steps: bool = False
     """Whether to draw the line along those that no dot to their left beats."""
+    curve: tuple[tuple[float, float], ...] = ()
+    """A line through these places, with a line down to the axis from each dot: a distribution, and who is where."""
 
 
 def scatter_file(panels: Sequence[Scatter], width: int = 960, height: int = 620) -> str:
@@ -70,13 +73,16 @@ def _words(panel: Scatter) -> str:
 
 
 def _panel(panel: Scatter, width: int, height: int) -> str:
-    across = _axis([(dot.x, dot.x_bounds) for dot in panel.dots], _LEFT, width - _RIGHT, log=panel.log)
-    up = _axis([(dot.y, dot.y_bounds) for dot in panel.dots], height - _BOTTOM, _TOP)
+    through = [Dot("", x, y) for x, y in panel.curve]
+    every = (*panel.dots, *through)
+    across = _axis([(dot.x, dot.x_bounds) for dot in every], _LEFT, width - _RIGHT, log=panel.log)
+    up = _axis([(dot.y, dot.y_bounds) for dot in every], height - _BOTTOM, _TOP)
     parts = [
         f'<text class="title" x="16" y="28">{escape(visible(panel.title))}</text>',
         f'<text x="16" y="52">{escape(visible(panel.under))}</text>' if panel.under else "",
         *_rails(panel, across, up, width, height),
         _steps(panel.dots, across, up) if panel.steps else "",
+        *(_curve(through, panel.dots, across, up, height) if through else ()),
         *(_dot(dot, across, up) for dot in panel.dots),
     ]
     if len(panel.dots) <= _LABELLED:
@@ -141,6 +147,14 @@ def _steps(dots: Sequence[Dot], across: Axis, up: Axis) -> str:
     path = f"M{across.place(best[0].x)} {up.place(best[0].y)}"
     path += "".join(f"H{across.place(dot.x)}V{up.place(dot.y)}" for dot in best[1:])
     return f'<path class="edge" d="{path}"/>'
+
+
+def _curve(through: Sequence[Dot], dots: Sequence[Dot], across: Axis, up: Axis, height: int) -> Iterator[str]:
+    places = " ".join(f"{across.place(dot.x)},{up.place(dot.y)}" for dot in through)
+    yield f'<polyline class="curve" points="{places}"/>'
+    for dot in dots:
+        x = across.place(dot.x)
+        yield f'<line class="down" x1="{x}" x2="{x}" y1="{up.place(dot.y)}" y2="{height - _BOTTOM}"/>'
 
 
 def _placed_names(

@@ -16,7 +16,7 @@ from eqlab.core.errors import EqlabError
 from eqlab.study.web.app import RequestGuard
 from eqlab.study.web.server import app_config, in_thread, listen
 from eqlab.study.web.settings import ServerSettings
-from eqlab.view import compare, items, judges, rate, runs, start, studies, talks
+from eqlab.view import compare, items, judges, rate, runs, start, studies, talks, trend
 from eqlab.view.door import TOKEN, Door, new_token
 from eqlab.view.site import ViewSite, address, site_of
 
@@ -56,6 +56,7 @@ def create_app(site: ViewSite, port: int) -> Starlette:
             Route("/static/{name}", static),
             Route("/live", live),
             *runs.ROUTES,
+            *trend.ROUTES,
             *compare.ROUTES,
             *items.ROUTES,
             *talks.ROUTES,

@@ -40,6 +40,10 @@ FOREST = 40
 """Lines of a picture."""
 _BOTH = 2
 EXPLORATORY = "Exploratory: these items were chosen after seeing the answers."
+BY_OUTCOME = (
+    "Exploratory, and no evidence: these items were chosen by how they came out, so their difference is what was "
+    "searched for. The verdict is the one on all items, above."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +83,23 @@ def picked(given: Sequence[str], shelf: Shelf) -> Picked:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which items are looked at. Emotion and words are properties of the item; status and distance are outcomes: they
-    narrow the list, and nothing is concluded from items that were chosen by how they came out."""
+    """Which items are looked at. Emotion and words are properties of the item; status, distance and length of a reply
+    are outcomes: a verdict on items that were chosen by how they came out says so."""
 
     topic: str = ""
     words: str = ""
     status: str = ""
     distance: float = 0.0
+    length: int = 0
+    """Words that a reply of either has at least."""
 
     @property
-    def by_item(self) -> bool:
-        return bool(self.topic or self.words)
+    def by_outcome(self) -> bool:
+        return bool(self.status or self.distance or self.length)
 
     @property
     def any(self) -> bool:
-        return bool(self.by_item or self.status or self.distance)
+        return bool(self.topic or self.words or self.by_outcome)
 
     def takes(self, line: ItemScore) -> bool:
         said = f"{line.title} {line.item}".casefold()
@@ -142,7 +148,9 @@ def compare(request: Request) -> Response:
     found = every[place]
     filters = _filters(request)
     a, b = _pair(found, asked(request, "a"), asked(request, "b2"))
-    narrowed_to = _narrowed(sources, found, filters) if filters.by_item else None
+    chosen: list[tuple[float | None, str]] = [
+        (None, line.item) for one in found.entries for line in one.result.items if filters.takes(line)
+    ]
     shown: list[ItemDifference] = []
     total, gaps = 0, []
     page = asked_number(request, "page")
@@ -153,6 +161,7 @@ def compare(request: Request) -> Response:
         total = len(chosen)
         with site.store() as store:
             shown = _shown(store, a, b, chosen[(page - 1) * ITEMS : page * ITEMS])
+    narrowed_to = _narrowed(sources, found, {item for _, item in chosen}) if filters.any else None
     ranked = len(found.verdict.ranked) > 1
     return site.page(
         request, "compare", found=found, every=every, kind=place + 1, sentence=sentence(found), forest=forest_of(found),
@@ -161,8 +170,9 @@ def compare(request: Request) -> Response:
         names=[one.name for one in found.entries if one.items], shown=shown, total=total, page_number=page,
         pages=-(-total // ITEMS), strip=_strip(gaps, a, b), outcomes=OUTCOMES, topics=_topics(found),
         command=command(site, wanted, benchmark), markdown=comparison_page([found], "drop"), runs=runs,
-        state=kept(request, "page"), base=kept(request, "page", "q", "topic", "status", "delta", "a", "b2"),
-        others=kept(request, "kind", "page", "a", "b2", "topic"), exploratory=EXPLORATORY,
+        state=kept(request, "page"), base=kept(request, "page", "q", "topic", "status", "delta", "length", "a", "b2"),
+        others=kept(request, "kind", "page", "a", "b2", "topic"),
+        exploratory=BY_OUTCOME if filters.by_outcome else EXPLORATORY,
         everybody=not any(wanted.subjects.values()),
     )  # fmt: skip
 
@@ -190,12 +200,12 @@ def _filters(request: Request) -> Filters:
     said = asked(request, "delta").replace(",", ".")
     distance = float(said) if re.fullmatch(r"\d{1,6}(\.\d{1,4})?", said) else 0.0
     status = asked(request, "status")
-    return Filters(asked(request, "topic"), asked(request, "q"), status if status in OUTCOMES else "", distance)
+    length = asked_number(request, "length", 0)
+    return Filters(asked(request, "topic"), asked(request, "q"), status if status in OUTCOMES else "", distance, length)
 
 
-def _narrowed(sources: Iterable[EntrySource], found: Comparison, filters: Filters) -> Comparison | None:
-    """The same comparison on the items that the filter takes; None where nothing is left to compare."""
-    items = {line.item for one in found.entries for line in one.result.items if filters.takes(line)}
+def _narrowed(sources: Iterable[EntrySource], found: Comparison, items: set[str]) -> Comparison | None:
+    """The same comparison on these items; None where nothing is left to compare."""
     own, _ = entries([few for one in sources if (few := narrowed(one, items))])
     same = [
         one
@@ -255,7 +265,8 @@ def _chosen(lines: Lines, a: Entry, b: Entry, filters: Filters) -> list[tuple[fl
         gap = one[item] - other[item] if item in one and item in other else None
         far = not filters.distance or (gap is not None and abs(gap) >= filters.distance)
         became = not filters.status or any((line.status or "unanswered") == filters.status for line in (*left, *right))
-        if far and became and filters.takes(left[0]):
+        long = not filters.length or any(line.words >= filters.length for line in (*left, *right))
+        if far and became and long and filters.takes(left[0]):
             found.append((gap, item))
     return sorted(found, key=lambda pair: (pair[0] is None, -abs(pair[0] or 0.0), pair[1]))
 

@@ -11,7 +11,7 @@ from eqlab.analysis.agreement import agreement
 from eqlab.benchmarks.rating.rated import rated
 from eqlab.core.results import Cell, Column, Estimate, Table
 from eqlab.core.runs import ModelConfig
-from eqlab.runs.panel import panel_of
+from eqlab.runs.panel import drift_of, panel_of
 from eqlab.store.reader import Reader
 from eqlab.view.runs import full_result
 from eqlab.view.shelf import HeldRun
@@ -38,8 +38,12 @@ def judges(request: Request) -> Response:
             if (found := full_result(site, store, chosen, model.subject, RATING)) is not None
         ]
         matrix = agreement_matrix(store, chosen)
+        earlier = [one for one in runs if one.id != chosen.id and len(_judges(one)) == len(_judges(chosen)) == 1]
+        before = next((one for one in earlier if one.id == asked(request, "before")), None)
+        drift = drift_of(store, chosen.stored, before.stored) if before else None
     return site.page(
         request, "judges", runs=runs, chosen=chosen, panel=panel, results=results, matrix=matrix,
+        earlier=earlier, before=before, drift=drift,
         live=not chosen.finished,
     )  # fmt: skip
 

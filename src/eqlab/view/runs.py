@@ -65,7 +65,7 @@ def runs(request: Request) -> Response:
     tables = [
         _table(site, number, one, query, most, asked_number(request, "page") if only else 1) for number, one in wanted
     ]
-    listed = [one for one in snapshot.runs if _fits(query, _run_words(one)) and _asks(one, benchmark)]
+    listed = [one for one in snapshot.runs if fits(query, _run_words(one)) and _asks(one, benchmark)]
     return site.page(
         request, "runs", snapshot=snapshot, tables=[one for one in tables if one.total or not query],
         runs=_run_table(listed[:MOST_RUNS]), listed=len(listed), most_runs=MOST_RUNS, query=query, benchmark=benchmark,
@@ -83,7 +83,7 @@ def is_going(site: ViewSite, one: HeldRun) -> bool:
 
 def _table(site: ViewSite, number: int, one: Group, query: str, most: int, page: int) -> ScreenTable:
     chosen = [
-        place for place, row in enumerate(one.rows) if _fits(query, f"{row.name} {row.record.config.id} {one.title}")
+        place for place, row in enumerate(one.rows) if fits(query, f"{row.name} {row.record.config.id} {one.title}")
     ]
     first = (page - 1) * most
     shown = chosen[first : first + most]
@@ -118,7 +118,7 @@ def result_address(run: str, result: Result) -> str:
     return address("/result", run=run, subject=result.subject, b=result.benchmark)
 
 
-def _fits(query: str, words: str) -> bool:
+def fits(query: str, words: str) -> bool:
     return all(part in words.casefold() for part in query.casefold().split())
 
 

@@ -1,5 +1,6 @@
 """What every screen shares: the store and what is scored of it, templates, addresses."""
 
+import re
 import signal
 import subprocess
 import time
@@ -7,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
+from http import HTTPStatus
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,8 @@ _SCREENS = (
 _SAID = 4000
 _MOST_VALUES = 200
 """Values of an address that are read: no list grows without bound."""
+_LINK = re.compile(r'(<a\b[^>]*?) href="/[^"]*"')
+"""Links to other screens, which a file has none of."""
 Pairs = Iterable[tuple[str, Any]]
 
 
@@ -74,11 +78,13 @@ class ViewSite:
         return derived(self.token, "form")
 
     @cached_property
+    def style(self) -> str:
+        return "".join(source(self.templates, name) for name in ("report.css", "talks.css", "view.css"))
+
+    @cached_property
     def files(self) -> Mapping[str, File]:
-        made = self.templates
-        style = "".join(source(made, name) for name in ("report.css", "talks.css", "view.css"))
-        script = source(made, "view.js")
-        return {"view.css": File.of("view.css", style.encode()), "view.js": File.of("view.js", script.encode())}
+        script = source(self.templates, "view.js")
+        return {"view.css": File.of("view.css", self.style.encode()), "view.js": File.of("view.js", script.encode())}
 
     @cached_property
     def templates(self) -> Environment:
@@ -96,11 +102,16 @@ class ViewSite:
         return version("eqlab")
 
     def page(self, request: Request, name: str, code: int = 200, **values: Any) -> Response:
+        live = values.pop("live", False)
+        file = asked(request, "file") == "1" and request.method == "GET"
         html = self.templates.get_template(f"{name}.html.j2").render(
             screens=_SCREENS, here=request.url.path, shown_store=values.pop("shown_store", ""), version=self.version,
-            generated_at=time.time(), form_mark=self.form_mark, live=values.pop("live", False), **values,
+            generated_at=time.time(), form_mark="" if file else self.form_mark, live=live and not file,
+            as_file="" if file or code != HTTPStatus.OK else address(request.url.path, kept(request, "file"), file=1),
+            style=self.style if file else "", **values,
         )  # fmt: skip
-        return HTMLResponse(html.encode("utf-8", "replace"), code)
+        headers = {"Content-Disposition": f'attachment; filename="eqlab-{name}.html"'} if file else {}
+        return HTMLResponse((_LINK.sub(r"\1", html) if file else html).encode("utf-8", "replace"), code, headers)
 
 
 @dataclass

@@ -30,14 +30,20 @@ def cells(seed, *, listeners=6, personas=40, speakers=8, sd=(5.0, 8.0, 10.0, 6.0
     ]  # fmt: skip
 
 
+@pytest.mark.claims
 def test_shares_are_those_of_the_world():
     truth = {LISTENER: 25.0, PERSONA: 64.0, SPEAKER: 100.0, "residual": 36.0}
     found = [facets(cells(seed)) for seed in range(6)]
     for factor, value in truth.items():
         mean = np.mean([one.fitted.variance[factor] for one in found])
         assert mean == pytest.approx(value, rel=0.4), factor
-    assert all(one.with_speaker >= one.share(SPEAKER) for one in found)
-    titles = [table.title for table in facet_tables(found[0])]
+
+
+def test_the_largest_share_is_that_of_the_world():
+    found = facets(cells(0))
+    assert max(found.fitted.variance, key=found.fitted.variance.get) == SPEAKER
+    assert found.with_speaker >= found.share(SPEAKER)
+    titles = [table.title for table in facet_tables(found)]
     assert titles == ["Where the end of a talk comes from", "How many personas and speakers for ±5"]
 
 

@@ -6,7 +6,7 @@ from eqlab.benchmarks.rating.people import equivalence, fit_crossed, proportiona
 from eqlab.benchmarks.rating.rated import GivenRating
 
 
-def ratings(shift=0.0, odd=0.0, raters=120, per_rater=10, seed=1):
+def ratings(shift=0.0, odd=0.0, raters=120, per_rater=10, prompts=4, seed=1):
     """Two arms of raters; `shift` moves arm b on both thresholds, `odd` only Good against the rest."""
     rng = np.random.default_rng(seed)
     found = []
@@ -16,7 +16,9 @@ def ratings(shift=0.0, odd=0.0, raters=120, per_rater=10, seed=1):
             for k in range(per_rater):
                 x = mood + rng.logistic()
                 value = 1 + (x + move > -1) + (x + move + extra > 1)
-                found.append(GivenRating(arm, f"p{rater % 40}-{k}", f"{arm}{rater}", int(value), "sad", "negative", 20))
+                found.append(
+                    GivenRating(arm, f"p{rater % prompts}-{k}", f"{arm}{rater}", int(value), "sad", "negative", 20)
+                )
     return found
 
 

@@ -1,4 +1,4 @@
-"""`eqlab submit` and `eqlab leaderboard build` as a user meets them: what is said, and the exit code."""
+"""`eqlab leaderboard submit` and `eqlab leaderboard build` as a user meets them: what is said, and the exit code."""
 
 import json
 import sys

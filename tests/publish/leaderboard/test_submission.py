@@ -1,4 +1,4 @@
-"""Submissions: what comes out of `eqlab submit` is accepted, and everything that does not hold is refused by name."""
+"""Submissions: what `eqlab leaderboard submit` writes is accepted; what does not hold is refused by name."""
 
 import json
 import stat
@@ -260,8 +260,8 @@ def test_an_impossible_file_is_refused_even_if_it_is_signed(submission, change, 
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
         ('{"a": NaN}', "not JSON"),
-        ("[]", "eqlab submit"),
-        ("{}", "eqlab submit"),
+        ("[]", "eqlab leaderboard submit"),
+        ("{}", "eqlab leaderboard submit"),
         ('{"format": "eqlab-submission", "version": 2}', "version 2"),
         ('{"format": "eqlab-submission", "version": 1}', "lacks"),
     ],

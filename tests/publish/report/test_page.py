@@ -281,7 +281,7 @@ def test_full_table_stops_at_a_hundred_and_says_so():
     html = page(one)
     table = re.search(r'<details class="all".*?</details>', html, re.DOTALL).group()
     assert table.count("<tr>") == 101
-    assert f"eqlab show {one.config.id} --limit 130" in table
+    assert f"eqlab runs show {one.config.id} --limit 130" in table
     assert "--limit" not in page(record(result()))
 
 

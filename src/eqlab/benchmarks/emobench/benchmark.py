@@ -48,7 +48,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
-from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table, whiskers
+from eqlab.core.results import Baseline, Estimate, ItemScore, Norms, Result, Table, whiskers
 from eqlab.core.runs import OWN, PEOPLE, PERSON
 from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
 from eqlab.core.study import Study
@@ -109,7 +109,16 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         caveats=_caveats(marks, read, counts, options),
         tables=(*_by_category(read, unit), *bias_table(read)),
         noun="scenarios",
+        norms=_norms(read) if people else None,
     )
+
+
+def _norms(read: Sequence[Mark]) -> Norms | None:
+    """Each person's share of right answers."""
+    own: dict[str, list[float]] = {}
+    for one in read:
+        own.setdefault(_person(one), []).append(100.0 * bool(one.all_right))
+    return Norms(tuple(map(fmean, own.values())), "people of this study") if own else None
 
 
 def parts(read: Sequence[Mark], unit: Unit) -> list[Estimate]:

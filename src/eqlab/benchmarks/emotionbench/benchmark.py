@@ -13,6 +13,7 @@ from eqlab.benchmarks.emotionbench.items import (
     EmotionBenchOptions,
     Situation,
     chosen,
+    is_chosen,
     lead_sentence,
     parse_open,
     parse_own,
@@ -27,7 +28,7 @@ from eqlab.benchmarks.emotionbench.views import norms as norms_of_people
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
-from eqlab.core.results import ItemScore, Result
+from eqlab.core.results import ItemScore, Norms, Result
 from eqlab.core.runs import OWN, PEOPLE, PERSON
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, PANAS, Instrument
@@ -122,6 +123,18 @@ class EmotionBench:
         from eqlab.benchmarks.emotionbench.result import result
 
         return result(subject, scored, options)
+
+    def norms(self, options: Mapping[str, Any], context: Context) -> Norms | None:
+        """The published people, of the emotions and factors that were asked; on other situations there are none."""
+        typed = EmotionBenchOptions.of(options)
+        if not typed.people or typed.item_set != "published":
+            return None
+        from eqlab.benchmarks.emotionbench.moods import NEGATIVE, norms_of_movement
+
+        people = context.once("published people", lambda: read_people(context.files()[CROWD]))
+        asked = [is_chosen(place, typed.emotion, typed.factor) for place in people.places]
+        rises = zip(people.where, people.change(NEGATIVE), strict=True)
+        return norms_of_movement([rise for where, rise in rises if asked[where] and rise == rise], "Huang et al. 2024")
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
         from eqlab.benchmarks.emotionbench.score import administration_shown, administrations

@@ -324,11 +324,14 @@ def _split(said: str) -> tuple[str, str]:
     return match["lead"].strip(), match["text"].strip()
 
 
+def is_chosen(place: Situation | MeasurePlace, emotion: str, factor: str) -> bool:
+    names = ("all", place.factor.casefold(), f"{place.emotion}-{place.factor_index + 1}".casefold())
+    return emotion in ("all", place.emotion.casefold()) and factor.casefold() in names
+
+
 def chosen(situations: Sequence[Situation], emotion: str, factor: str) -> list[Situation]:
     """Situations of one emotion or factor; a factor by its name or as `Anger-2`. "all" stands for all."""
-    found = [s for s in situations if emotion in ("all", s.emotion.casefold())]
-    wanted = factor.casefold()
-    found = [s for s in found if wanted in ("all", s.factor.casefold(), f"{s.emotion}-{s.factor_index + 1}".casefold())]
+    found = [one for one in situations if is_chosen(one, emotion, factor)]
     if not found:
         raise UsageError(
             f"There is no situation of emotion '{emotion}' and factor '{factor}'.",

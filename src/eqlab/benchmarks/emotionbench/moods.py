@@ -26,7 +26,7 @@ from eqlab.analysis.clusters import cluster_means, item_agreement, score_variati
 from eqlab.analysis.intervals import FEWEST, proportion_estimate
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, KINDS, FloatArray, IntArray, Kind, Measures
 from eqlab.benchmarks.emotionbench.score import Administration
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Estimate, Norms, Table
 
 MARGIN = 4.0
 """Points of mood (P − N, from −40 to 40) that count as no change: a twentieth of the range, and a quarter of
@@ -204,6 +204,20 @@ def beside_people(found: ThreeNumbers, who: str = "subject") -> Table:
         "situation, so they have no value for good situations; a second sample of them would show the profile "
         "correlation given, and one exactly like their true means would get the ceiling. A model's moods are means "
         "over its repeats.",
+    )
+
+
+def norms_of_movement(rises: Sequence[float], source: str) -> Norms | None:
+    """How far each person was moved: the rise of negative affect from before to after a negative situation."""
+    if not len(rises):
+        return None
+    return Norms(
+        tuple(float(rise) for rise in rises),
+        source,
+        measure=f"{NEGATIVE}: change",
+        caution="each of them had one situation or a few, a model has many, and to be moved more is not better",
+        better="higher",
+        relation="is moved more than",
     )
 
 

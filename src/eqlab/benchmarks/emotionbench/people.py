@@ -35,6 +35,7 @@ from eqlab.benchmarks.emotionbench.moods import (
     align,
     beside_people,
     mood_changes,
+    norms_of_movement,
     three_numbers,
 )
 from eqlab.benchmarks.emotionbench.result import (
@@ -59,6 +60,7 @@ from eqlab.benchmarks.emotionbench.views import (
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Column, Estimate, ItemScore, Result, Table
+from eqlab.core.results import Norms as ScoreNorms
 from eqlab.core.runs import PEOPLE
 
 FEW_EACH = 5
@@ -199,7 +201,19 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
             *((beside_people(every, "these people"),) if every else ()),
             *_tables(given, found, changes, norms, agreements),
         ),
+        norms=_movement(found) if panas else None,
     )
+
+
+def _movement(found: Paired) -> ScoreNorms | None:
+    """Each person's mean rise of negative affect over the negative situations they had."""
+    if NEGATIVE not in found.people.before:
+        return None
+    rises = found.people.change(NEGATIVE)
+    negative = np.array([place.kind == "negative" for place in found.people.places], dtype=bool)
+    rows = negative[found.people.where] & ~np.isnan(rises)
+    own = cluster_means(rises[rows], found.person[rows]) if rows.any() else ()
+    return norms_of_movement(list(own), "people of this study")
 
 
 def _headline(instrument: str, found: Paired, changes: Sequence[MoodChange], three: ThreeNumbers | None) -> Estimate:

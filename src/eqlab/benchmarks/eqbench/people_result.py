@@ -18,7 +18,7 @@ from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions, EqBenchRules
 from eqlab.benchmarks.eqbench.trials import Chosen, choose
 from eqlab.core.answers import UNANSWERED
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
+from eqlab.core.results import Baseline, Estimate, ItemScore, Norms, Result, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
 
@@ -79,6 +79,7 @@ def people_result(scored: Iterable[Scored], stored: Mapping[str, Any]) -> Result
     answered = len(chosen) - counts[UNANSWERED]
     floor = baselines([one.reference for one in found], version, rules)
     valid = bool(rated) and len(rated) >= rules.min_parseable * answered
+    scores = tuple(person_scores(rated, rules).values())
     return Result(
         noun="questions",
         benchmark="eqbench",
@@ -101,6 +102,7 @@ def people_result(scored: Iterable[Scored], stored: Mapping[str, Any]) -> Result
         valid=valid,
         caveats=_caveats(chosen, rated, found, options, rules, valid),
         tables=tuple(table for table in (_spread_table(rated, rules), norms_table(found)) if table is not None),
+        norms=Norms(scores, "people of this study") if scores else None,
     )
 
 

@@ -1,7 +1,7 @@
 """EQ-Bench's short forms: the shipped item numbers and parameters, what to ask, and the estimated full score.
 
-The file is written by `eqlab reproduce short-forms --json`; it holds numbers only, and only for EQ-Bench v2 in English
-without revision under the leaderboard's rules."""
+The file is written by `eqlab research reproduce short-forms --json`; it holds numbers only, and only for EQ-Bench v2 in
+English without revision under the leaderboard's rules."""
 
 import hashlib
 import json

@@ -191,7 +191,7 @@ def _spread(known: Mapping[str, Mapping[str, float]]) -> str:
     """The variance line: how much of one answer's variance the way of asking makes."""
     cells = [(item, name, points) for name, own in known.items() for item, points in own.items()]
     labels = {"question": [item for item, _, _ in cells], "perturbation": [name for _, name, _ in cells]}
-    from eqlab.analysis.components import RESIDUAL, components  # loads scipy: `eqlab show` must not wait for it
+    from eqlab.analysis.components import RESIDUAL, components  # loads scipy: `eqlab runs show` must not wait for it
 
     found = components([points for _, _, points in cells], labels)
     if found is None:

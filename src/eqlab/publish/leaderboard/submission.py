@@ -91,7 +91,7 @@ def read_submission(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise Refused(f"it is not JSON ({error})") from error
     if not isinstance(body, dict) or body.get("format") != FORMAT:
-        raise Refused("it is not a file that 'eqlab submit' wrote")
+        raise Refused("it is not a file that 'eqlab leaderboard submit' wrote")
     if body.get("version") != VERSION:
         raise Refused(f"it has format version {body.get('version')!r}; this eqlab reads {VERSION}")
     missing = [name for name in (*_SIGNED, "signature", "answers") if name not in body]

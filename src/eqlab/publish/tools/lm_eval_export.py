@@ -13,7 +13,7 @@ from eqlab.publish.tools.lm_eval_steps import DOCUMENTS, METRICS, TASK
 from eqlab.publish.tools.tasks import Exported, TaskQuestion, asked_with
 
 _YAML = """\
-# Written by `eqlab export-task lm-eval` (eqlab {version}). Needs eqlab to be installed where lm_eval runs.
+# Written by `eqlab data export-task lm-eval` (eqlab {version}). Needs eqlab to be installed where lm_eval runs.
 task: {name}
 custom_dataset: !function utils.load
 test_split: test
@@ -36,7 +36,7 @@ _METRIC = """\
     aggregation: !function utils.{name}
     higher_is_better: {higher}"""
 _UTILS = '''\
-"""Written by `eqlab export-task lm-eval`: hands documents and replies to eqlab, which reads and scores them."""
+"""Written by `eqlab data export-task lm-eval`: hands documents and replies to eqlab, which reads and scores them."""
 
 from pathlib import Path
 

@@ -55,12 +55,12 @@ def _task(folder: Path) -> dict[str, Any]:
         task: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(
-            f"{path} cannot be read: {error}.", "Write the folder again: eqlab export-task lm-eval."
+            f"{path} cannot be read: {error}.", "Write the folder again: eqlab data export-task lm-eval."
         ) from error
     now = asked_with(task["benchmark"], task["options"]).benchmark.protocol
     if task["protocol"] != now:
         raise DataError(
             f"{folder} was written for protocol {task['protocol']} of {task['benchmark']}; this version has {now}.",
-            "Write the folder again: eqlab export-task lm-eval.",
+            "Write the folder again: eqlab data export-task lm-eval.",
         )
     return task

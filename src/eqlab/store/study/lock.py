@@ -1,5 +1,5 @@
 """The analysis plan, frozen: what will be done, with which pages and which version, before the first answer is seen.
-Only then may a result be called confirmatory. All times are the store's."""
+Only then may a result be called confirmatory, and who is in it is fixed by rule. All times are the store's."""
 
 import hashlib
 import json
@@ -13,12 +13,16 @@ from sqlalchemy import Connection, func, select, update
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import SIMULATED
-from eqlab.store.engine import take_turn, writing
+from eqlab.store.engine import kept_copy, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
+from eqlab.store.study.chain import breaks
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import LOOKS, AuditEntry, audit_of, note
 
 Label = Literal["confirmatory", "interim", "exploratory", "simulated"]
+SAMPLE = "finished in a planned place, until the last is filled or the study is closed"
+"""Who is in the result, as plans since 0.3 freeze it. Nothing that happens later changes it, except that people may
+delete their answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,13 @@ class PlanStanding:
     """Simulated people among the participants."""
     looks: tuple[AuditEntry, ...] = ()
     """Times at which somebody knew results before the planned number was reached."""
+    settled_at: float | None = None
+    """When it was settled who is in the result: the last place was filled, or the study closed. None before that, and
+    under plans older than 0.3."""
+    closed_early: bool = False
+    """Whether the study was closed before its places were filled."""
+    later_looks: int = 0
+    """Times at which somebody knew results after that."""
 
     @property
     def label(self) -> Label:
@@ -53,15 +64,26 @@ class PlanStanding:
             return "simulated"
         if not self.confirmatory:
             return "exploratory"
-        return "interim" if self.done < self.planned else "confirmatory"
+        return "interim" if self.done < self.planned and not self.closed_early else "confirmatory"
+
+    @property
+    def in_places(self) -> bool:
+        """Whether only those are analysed who finished in a planned place."""
+        return self.lock is not None and self.lock.plan.get("sample") == SAMPLE
 
 
-def plan_of(design: Design, version: str, code: str = "") -> dict[str, Any]:
+def plan_of(design: Design, version: str, code: str = "", libraries: Mapping[str, str] | None = None) -> dict[str, Any]:
     """What is frozen: the plan as the study file has it, the pages it is about, and the code that will do it: its
-    version and the hash of its source."""
-    plan = {"analysis": asdict(design.study.analysis), "design_sha256": design.sha256, "eqlab": version}
+    version, the hash of its source and the libraries it calculates with. Plans without libraries are older than 0.3."""
+    plan: dict[str, Any] = {
+        "analysis": asdict(design.study.analysis),
+        "design_sha256": design.sha256,
+        "eqlab": version,
+    }
     if code:
         plan["code_sha256"] = code
+    if libraries is not None:
+        plan |= {"libraries": dict(libraries), "sample": SAMPLE}
     found: dict[str, Any] = json.loads(canonical(plan))  # as it will be read back
     return found
 
@@ -74,10 +96,16 @@ def plan_sha256(plan: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(plan).encode()).hexdigest()
 
 
-def lock_plan(participation: Participation, version: str, code: str = "", who: str = "") -> tuple[Lock, bool]:
+def lock_plan(
+    participation: Participation,
+    version: str,
+    code: str = "",
+    who: str = "",
+    libraries: Mapping[str, str] | None = None,
+) -> tuple[Lock, bool]:
     """Freeze the plan; (the lock, whether it is new). The same plan again changes nothing, another is refused, and so
     is any while simulated people are in the study."""
-    plan = plan_of(participation.design, version, code)
+    plan = plan_of(participation.design, version, code, libraries)
     found = plan_sha256(plan)
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"lock {participation.study.id}")
@@ -111,9 +139,40 @@ def read_lock(participation: Participation) -> Lock | None:
         return _read(connection, participation.study.id)
 
 
-def standing(participation: Participation, version: str, code: str = "") -> PlanStanding:
+def other_version(
+    participation: Participation, version: str, code: str = "", libraries: Mapping[str, str] | None = None
+) -> str:
+    """That a study was locked by another eqlab than this, before more people are asked, and the way to stay
+    confirmatory; nothing where it was not."""
+    store, study = participation.store, participation.study.id
+    with store.engine.connect() as connection:
+        begun = connection.execute(select(studies.c.id).where(studies.c.id == study)).first()
+        lock = _read(connection, study) if begun else None
+    if lock is None:
+        return ""
+    locked, now = lock.plan.get("libraries") or {}, libraries or {}
+    others = [name for name in locked if name in now and locked[name] != now[name]]
+    if lock.version == version and lock.plan.get("code_sha256", code) == code and not others:
+        return ""
+    named = ", ".join(f"{name} {now[name]} for {locked[name]}" for name in others)
+    same = f"the same with {named}" if others else "another build of it"
+    this = same if lock.version == version else f"eqlab {version}"
+    copy = kept_copy(store.engine)
+    where = f"--store {copy}" if copy else "--store with a copy of this store from before the upgrade"
+    return (
+        f"Study '{study}' was locked on {moment(lock.at)} with eqlab {lock.version}, and this is {this}: what it "
+        "analyses, people who are still to come included, is exploratory. To stay confirmatory, go on with the locked "
+        f"version: uv tool run --from 'eqlab[study]=={lock.version}' eqlab study serve FILE, and later "
+        f"study analyze FILE, {where}."
+    )
+
+
+def standing(
+    participation: Participation, version: str, code: str = "", libraries: Mapping[str, str] | None = None
+) -> PlanStanding:
     """Confirmatory only if the plan was locked before the first trial was answered, it and the code that carries it out
-    are still the same, and no researcher has taken anybody's answers out since."""
+    are still the same, no researcher has taken anybody's answers out since, and the chain of events agrees with the
+    tables."""
     study = participation.study.id
     with participation.store.engine.connect() as connection:
         lock = _read(connection, study)
@@ -121,17 +180,33 @@ def standing(participation: Participation, version: str, code: str = "") -> Plan
         removed = _removed(connection, study)
         simulated = _simulated(connection, study)
         done, planned = _places(connection, study)
-        looks = tuple(one for one in audit_of(connection, study) if _early_look(one))
-    now = plan_of(participation.design, version, code)
-    reason = _objection(lock, first, removed, now)
-    more = (done, planned, simulated, looks)
+        looks = [one for one in audit_of(connection, study) if one.action in LOOKS]
+        ruled = lock is not None and "sample" in lock.plan
+        closed = _closed(connection, study) if ruled else None
+        in_time, last = _ended(connection, study, closed)
+        torn = breaks(connection, study, lock.at) if ruled and lock is not None else []
+    early = tuple(one for one in looks if _early_look(one))
+    now = plan_of(participation.design, version, code, libraries if ruled else None)
+    reason = _objection(lock, first, removed, now) or "; ".join(torn)
+    closed_early = closed is not None and in_time < planned
+    settled = last if ruled and in_time >= planned else closed
+    close = (
+        "" if closed is None else f"was closed on {moment(closed)} with {in_time} of {planned} planned places filled"
+    )
+    if closed_early and not reason and any(closed is not None and one.at <= closed for one in early):
+        reason = f"the study {close}, after somebody had looked at results"
+    after = 0 if settled is None else sum(one.at >= settled for one in looks if one not in early)
+    more = (done, planned, simulated, early, settled, closed_early, after)
     if simulated:
         return PlanStanding(False, f"{simulated} of the people are simulated", lock, first, *more)
     if reason or lock is None:
         return PlanStanding(False, reason, lock, first, *more)
     when = "no trial has been answered yet" if first is None else f"the first trial was answered on {moment(first)}"
-    early = f"; {done} of {planned} planned places are filled" if done < planned else ""
-    return PlanStanding(True, f"the plan was locked on {moment(lock.at)}; {when}{early}", lock, first, *more)
+    if closed_early:
+        when += f"; the study {close}; nobody had looked at results before"
+    elif done < planned:
+        when += f"; {done} of {planned} planned places are filled"
+    return PlanStanding(True, f"the plan was locked on {moment(lock.at)}; {when}", lock, first, *more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +237,7 @@ def _objection(lock: Lock | None, first: float | None, removed: _Removed, plan: 
 
 
 def _early_look(one: AuditEntry) -> bool:
-    return one.action in LOOKS and one.detail.get("done", 0) < one.detail.get("planned", 0)
+    return bool(one.detail.get("done", 0) < one.detail.get("planned", 0))
 
 
 def differences(locked: Mapping[str, Any], now: Mapping[str, Any]) -> str:
@@ -176,8 +251,9 @@ def differences(locked: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def _flat(plan: Mapping[str, Any]) -> dict[str, Any]:
-    rest = {name: value for name, value in plan.items() if name != "analysis"}
-    return {**{f"analysis.{name}": value for name, value in plan["analysis"].items()}, **rest}
+    parts = ("analysis", "libraries")
+    rest = {name: value for name, value in plan.items() if name not in parts}
+    return rest | {f"{part}.{name}": value for part in parts for name, value in plan.get(part, {}).items()}
 
 
 def _read(connection: Connection, study: str) -> Lock | None:
@@ -222,6 +298,24 @@ def _places(connection: Connection, study: str) -> tuple[int, int]:
     query = select(places.c.state, func.count()).where(places.c.study_id == study).group_by(places.c.state)
     counts = {row[0]: int(row[1]) for row in connection.execute(query)}
     return counts.get("done", 0), sum(counts.values())
+
+
+def _ended(connection: Connection, study: str, by: float | None) -> tuple[int, float | None]:
+    """How many have finished in a place, by this time, and when the last of them did."""
+    query = select(func.count(), func.max(participants.c.ended_at)).where(
+        participants.c.study_id == study,
+        participants.c.state == "finished",
+        participants.c.ended_at <= by if by is not None else participants.c.ended_at.is_not(None),
+    )
+    count, last = connection.execute(query).one()
+    return int(count), last
+
+
+def _closed(connection: Connection, study: str) -> float | None:
+    """When a study was closed for good; None if it is not."""
+    if connection.execute(select(studies.c.status).where(studies.c.id == study)).scalar() != "closed":
+        return None
+    return min((one.at for one in audit_of(connection, study) if one.action == "closed"), default=None)
 
 
 def moment(at: float) -> str:

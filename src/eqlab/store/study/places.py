@@ -14,11 +14,12 @@ from sqlalchemy import Connection, Table, bindparam, func, insert, select, updat
 
 from eqlab.core.answers import Answer
 from eqlab.core.design import Design, choose_arm
-from eqlab.core.moves import Unknown
+from eqlab.core.moves import Unknown, is_simulated
 from eqlab.core.runs import PERSON
 from eqlab.store.engine import reading, take_turn
 from eqlab.store.schema import arrivals, events, panel_ids, participants, places, planned
 from eqlab.store.store import Store, write_answers
+from eqlab.store.study.chain import LINKED, extend
 
 _OF_STUDY = places.c.study_id == bindparam("study")
 _OPEN = (_OF_STUDY, places.c.state == "open")
@@ -190,6 +191,7 @@ class Changes:
         self._rows: dict[Table, list[dict[str, Any]]] = {table: [] for table in _INSERT}
         self._answers: list[Answer] = []
         self._renewed: list[Renewal] = []
+        self._linked: list[tuple[str, str]] = []
         self._changes: dict[str, dict[str, Any]] = defaultdict(dict)
 
     def add(self, table: Table, row: dict[str, Any]) -> None:
@@ -215,6 +217,8 @@ class Changes:
         detail_text = json.dumps(detail)
         row = {"study_id": self._study, "person": person, "at": self._now, "kind": kind, "detail": detail_text}
         self.add(events, row)
+        if kind in LINKED and not is_simulated(person):
+            self._linked.append((person, kind))
 
     def write(self, connection: Connection) -> None:
         for table, rows in self._rows.items():
@@ -229,3 +233,4 @@ class Changes:
             alike[frozenset(values)].append({"study": self._study, "who": person, **values})
         for changes in alike.values():
             connection.execute(_CHANGE, changes)
+        extend(connection, self._study, self._now, self._linked)

@@ -26,6 +26,7 @@ from eqlab.store.schema import (
 )
 from eqlab.store.store import Store
 from eqlab.store.study import places
+from eqlab.store.study.chain import extend
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.places import lock_person
 from eqlab.store.study.researchers import note
@@ -157,6 +158,8 @@ def erase_person(
             connection.execute(insert(events), {"study_id": study, "at": now, "kind": "erased", "detail": detail})
             if by == "researcher":
                 note(connection, now, who, "erased", study, answered=answered, arm=row.arm)
+            if row.assigned_at is not None:
+                extend(connection, study, now, [(person, "erased")])
     scrub(participation.store.engine)
     return gone
 

@@ -3,8 +3,10 @@ confirmatory or exploratory. Nothing is computed here that a benchmark computes.
 
 import getpass
 import hashlib
+import platform
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
@@ -13,6 +15,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from eqlab.core.design import Design
+from eqlab.core.environment import entry_points
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PERSON
 from eqlab.core.studied import Analysed, Contrast, PeopleResult
@@ -22,7 +25,7 @@ from eqlab.runs.score import titled
 from eqlab.store.study.lock import PlanStanding, moment, standing
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import write_note
-from eqlab.study.kinds import kind_of
+from eqlab.study.kinds import GROUP, kind_of
 from eqlab.study.results.participants import Participant, Participants, read_participants, scored_of
 
 _SENSITIVITY_ROWS = 8
@@ -33,7 +36,7 @@ class AnalysisSample:
     """Who is analysed, and who is not for which reasons. Only people who answered a trial can be either."""
 
     kept: tuple[Participant, ...]
-    excluded: Mapping[str, tuple[Exclusion, ...]]
+    excluded: Mapping[str, tuple[str, ...]]
     everybody: tuple[Participant, ...]
 
 
@@ -55,15 +58,19 @@ class StudyAnalysis:
 def analyse(participation: Participation, who: str = "", action: str = "analysed") -> StudyAnalysis:
     """The analysis of a study as its store is now. That somebody has looked is kept in the store: whoever knows results
     before the planned number is reached could stop when they please."""
-    stands = standing(participation, *analysis_code())
+    stands = current_standing(participation)
     found = analyse_roll(participation.design, read_participants(participation), stands)
     log_look(participation, who, action, stands)
     return found
 
 
+def current_standing(participation: Participation) -> PlanStanding:
+    return standing(participation, *analysis_code(), analysis_libraries())
+
+
 def log_look(participation: Participation, who: str, action: str, stands: PlanStanding | None = None) -> str:
     """`action` is analysed, exported, published or read. Returns what the results may be called."""
-    stands = stands or standing(participation, *analysis_code())
+    stands = stands or current_standing(participation)
     write_note(
         participation.store,
         participation.clock(),
@@ -87,7 +94,7 @@ def current_user() -> str:
 def analyse_roll(design: Design, participants: Participants, status: PlanStanding) -> StudyAnalysis:
     """The same of people who need not be in any store."""
     plan = design.study.analysis
-    found = select_sample(participants, plan.exclude)
+    found = select_sample(participants, plan.exclude, status)
     made = people_result(design, found.kept)
     own = [
         *(_labelled(table, status.label) for table in made.planned),
@@ -97,7 +104,7 @@ def analyse_roll(design: Design, participants: Participants, status: PlanStandin
         flow_table(participants),
         arm_table(design, participants, found),
         *((left,) if (left := leaving_table(participants)) else ()),
-        exclusion_table(found, plan.exclude),
+        exclusion_table(found, (*plan.exclude, *((OUTSIDE,) if status.in_places else ()))),
         checks_table(found, design.study.checks.least_seconds),
     )
     raw = made.result
@@ -111,6 +118,7 @@ def analyse_roll(design: Design, participants: Participants, status: PlanStandin
             _why(status),
             *_preliminary(design, participants),
             *_looks(status),
+            *_later(participants, status),
             *_erased(participants),
             *_no_rule(design),
             *raw.caveats,
@@ -164,9 +172,25 @@ def _looks(status: PlanStanding) -> tuple[str, ...]:
     if not status.looks:
         return ()
     when = ", ".join(f"{moment(one.at)} ({one.detail['done']} of {one.detail['planned']})" for one in status.looks[-5:])
-    count = len(status.looks)
-    times = "once" if count == 1 else f"{count} times"
-    return (f"Results were looked at {times} before the planned number was reached: {when}.",)
+    return (f"Results were looked at {_times(len(status.looks))} before the planned number was reached: {when}.",)
+
+
+def _later(participants: Participants, status: PlanStanding) -> tuple[str, ...]:
+    """What happened after it was settled who is in the result."""
+    settled = status.settled_at
+    if settled is None:
+        return ()
+    late = sum(
+        person.state == "extra" or (person.state == "finished" and _outside(person, status))
+        for person in participants.people
+    )
+    beside = f"; finished later or without a place, and not in it: {late}" if late else ""
+    looks = f"; looked at {_times(status.later_looks)} since then" if status.later_looks else ""
+    return (f"Who is in this result is settled since {moment(settled)}{beside}{looks}.",)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _erased(participants: Participants) -> tuple[str, ...]:
@@ -220,13 +244,16 @@ FLOW = (
     "erased by the researcher",
 )
 """Every way that coming can end. A person is in exactly one."""
-RULES: Mapping[Exclusion, str] = {
+OUTSIDE = "outside"
+"""The rule of every plan since 0.3, beside those that the study file names."""
+RULES: Mapping[str, str] = {
     "failed_attention": "answered an instructed check otherwise than asked",
     "too_fast": "answered more than half of the pages faster than the study's least_seconds",
     "straight_lining": "gave one value throughout",
     "incomplete": "did not come to the end",
     "failed_gold": "answered a gold item otherwise than is right",
     "inconsistent": "answered a repeated page more than half a scale away from before, on average",
+    OUTSIDE: "did not finish in a planned place by the time the last was filled or the study closed",
 }
 
 
@@ -299,14 +326,19 @@ def reasons(person: Participant, rules: Sequence[Exclusion]) -> tuple[Exclusion,
     return tuple(rule for rule in rules if against[rule])
 
 
-def select_sample(participants: Participants, rules: Sequence[Exclusion]) -> AnalysisSample:
+def select_sample(
+    participants: Participants, rules: Sequence[Exclusion], status: PlanStanding | None = None
+) -> AnalysisSample:
     """Whom the plan's rules leave in the analysis, and whom they leave out."""
     answered = tuple(
         person
         for person in participants.people
         if person.state != "banned" and any(page.kind in ("trial", "talk") for page in person.pages)
     )
-    found = {person.person: reasons(person, rules) for person in answered}
+    found: dict[str, tuple[str, ...]] = {
+        person.person: (*reasons(person, rules), *((OUTSIDE,) if status and _outside(person, status) else ()))
+        for person in answered
+    }
     return AnalysisSample(
         tuple(person for person in answered if not found[person.person]),
         {person: why for person, why in found.items() if why},
@@ -314,7 +346,15 @@ def select_sample(participants: Participants, rules: Sequence[Exclusion]) -> Ana
     )
 
 
-def exclusion_table(found: AnalysisSample, rules: Sequence[Exclusion]) -> Table:
+def _outside(person: Participant, status: PlanStanding) -> bool:
+    """Whether somebody is not in the result by the rule that a plan since 0.3 has."""
+    if not status.in_places:
+        return False
+    late = status.settled_at is not None and person.ended_at is not None and person.ended_at > status.settled_at
+    return person.state != "finished" or late
+
+
+def exclusion_table(found: AnalysisSample, rules: Sequence[str]) -> Table:
     """Each rule by itself, since people may break several; then the people."""
     trials = {person.person: sum(page.kind in ("trial", "talk") for page in person.pages) for person in found.everybody}
 
@@ -360,25 +400,61 @@ def checks_table(found: AnalysisSample, least_seconds: float) -> Table:
 
 # -- the code that carries out an analysis ---------------------------------------------------------------------------
 
-_CODE = ("analysis", "benchmarks", "core", "instruments", "study/build_design.py", "study/kinds.py", "study/results")
-"""Folders and files whose Python decides what an analysis says."""
+_ROOTS = ("study/results/analysis.py", "benchmarks/registry.py")
+"""Where the analysis begins; the registries name the benchmarks and kinds of study that it may come to."""
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(eqlab[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(eqlab[\w.]*))", re.MULTILINE
+)
+_REGISTERED = re.compile(r"\"(eqlab[\w.]+):\w+\"")
+"""What is imported by name: `"eqlab.benchmarks.rating.study:RatingStudy"`."""
+_LIBRARIES = ("numpy", "scipy", "msgspec")
+"""What benchmarks and statistics calculate with."""
 
 
 @cache
 def analysis_code() -> tuple[str, str]:
-    """(version of eqlab, sha256 over names and contents of every source file that can change a result)."""
-    root = files("eqlab")
+    """(version of eqlab, sha256 over names and contents of every module that an analysis may import)."""
     whole = hashlib.sha256()
-    for part in _CODE:
-        for name, content in sorted(_sources(root.joinpath(*part.split("/")), part)):
-            whole.update(f"{name}\0{len(content)}\0".encode())
-            whole.update(content)
+    for name, content in sorted(imported_sources(files("eqlab"), _ROOTS).items()):
+        whole.update(f"{name}\0{len(content)}\0".encode())
+        whole.update(content)
     return version("eqlab"), whole.hexdigest()
 
 
-def _sources(place: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
-    if place.is_dir():
-        for entry in place.iterdir():
-            yield from _sources(entry, f"{name}/{entry.name}")
-    elif name.endswith(".py"):
-        yield name, place.read_bytes().replace(b"\r\n", b"\n")
+@cache
+def analysis_libraries() -> Mapping[str, str]:
+    """Versions of Python, of the libraries that calculate, and of packages that bring a kind of study or benchmark."""
+    points = [point for group in ("eqlab.benchmarks", GROUP) for point in entry_points(group=group)]
+    others = {point.dist.name: point.dist.version for point in points if point.dist is not None}
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"python": python, **{name: version(name) for name in _LIBRARIES}, **others}
+
+
+def imported_sources(root: Traversable, first: Iterable[str]) -> dict[str, bytes]:
+    """Every module that these files of the package lead to by imports, inside functions too, with its source. Packages
+    are imported with what is in them; the package's own `__init__`, which only leads to its verbs, is left out."""
+    found: dict[str, bytes] = {}
+    todo = list(first)
+    while todo:
+        name = todo.pop()
+        place = root.joinpath(*name.split("/"))
+        if name in found or not place.is_file():
+            continue
+        found[name] = place.read_bytes().replace(b"\r\n", b"\n")
+        text = found[name].decode()
+        for module, names, plain in _IMPORT.findall(text):
+            todo += _files_of(module or plain, re.findall(r"\w+", names))
+        for module in _REGISTERED.findall(text):
+            todo += _files_of(module, ())
+    return found
+
+
+def _files_of(module: str, names: Iterable[str]) -> Iterator[str]:
+    """Files that importing these names from a module may read."""
+    parts = module.split(".")[1:]
+    for end in range(1, len(parts) + 1):
+        yield "/".join([*parts[:end], "__init__.py"])
+    for path in (parts, *([*parts, name] for name in names)):
+        if path:
+            yield f"{'/'.join(path)}.py"
+            yield f"{'/'.join(path)}/__init__.py"

@@ -18,12 +18,14 @@ from eqlab.core.results import as_dict
 from eqlab.core.runs import RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
+from eqlab.store.study.chain import Link
 from eqlab.store.study.lock import Lock, PlanStanding
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
 from eqlab.store.study.researchers import AuditEntry, read_audit
 from eqlab.store.study.studies import stored_file
 from eqlab.study.results.analysis import StudyAnalysis, analyse_roll, analysis_code
+from eqlab.study.results.lock_file import Given, stored_data
 from eqlab.study.results.participants import participants_of
 
 STUDY, RECORDS, QUESTIONS, RESULT, FILE = "study.json", "records.jsonl", "questions.jsonl", "result.json", "study.toml"
@@ -56,6 +58,7 @@ def write_bundle(participation: Participation, found: StudyAnalysis, folder: Pat
         "standing": standing_to_plain(found.standing),
         "simulated": found.standing.simulated,
         "design": to_plain(design),
+        "chain": [as_dict(one) for one in stored_data(participation)[0]],
         "audit": [as_dict(one) for one in read_audit(participation.store, participation.study.id)],
         "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in contents.items()},
     }
@@ -86,6 +89,16 @@ def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
     if about["eqlab"] != analysis_code()[0]:  # another version may say the same numbers in other words
         now["sentence"] = then["sentence"]
     return found, differences(then, now)
+
+
+def exported_data(folder: Path) -> tuple[list[Link], Given]:
+    """The chain of events and everybody's answers, as `stored_data` has them of a store."""
+    about = json.loads(_read(folder, STUDY))
+    given: dict[str, list[tuple[str, int, str, float]]] = {}
+    for row in _lines(folder, RECORDS):
+        if row["table"] == "answers" and not row["simulated"]:
+            given.setdefault(row["person"], []).append((row["trial_id"], row["attempt"], row["values"], row["at"]))
+    return [Link(**one) for one in about.get("chain", ())], given
 
 
 def summary(found: StudyAnalysis) -> dict[str, Any]:

@@ -1,17 +1,30 @@
-"""The lock as a file that can be given away: what was frozen, when, and a signature (Ed25519, RFC 8032) by the key of
-whoever locked. It proves who says so; when it was is proved by whoever keeps a copy, such as a registry."""
+"""What is given away while a study is under way, as files with a signature (Ed25519, RFC 8032) by the key of whoever
+made them: the lock (what was frozen, and when) and seals (hashes of everybody's answers so far). They prove who says
+so; when it was is proved by whoever keeps a copy, such as a registry or a mailbox."""
 
+import hashlib
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import DataError
+from eqlab.core.moves import is_simulated
 from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard.submission import fingerprint, own_key, sign, verified
+from eqlab.store.engine import reading
+from eqlab.store.study.chain import Link, broken, digest_of, given_by, mark_of, read_chain
 from eqlab.store.study.lock import Lock, canonical, plan_sha256
+from eqlab.store.study.participation import Participation
+from eqlab.store.study.researchers import write_note
 
 FORMAT = "eqlab study lock 1"
+SEAL = "eqlab study seal 1"
+Given = Mapping[str, Sequence[tuple[str, int, str, float]]]
+"""By person: (trial, attempt, values as stored, when) of each answer."""
 
 
 def lock_file(study: str, title: str, lock: Lock) -> dict[str, Any]:
@@ -25,6 +38,10 @@ def lock_file(study: str, title: str, lock: Lock) -> dict[str, Any]:
         "eqlab": lock.version,
         "plan": dict(lock.plan),
     }
+    return _signed(body)
+
+
+def _signed(body: dict[str, Any]) -> dict[str, Any]:
     if find_spec("cryptography") is None:
         return {**body, "public_key": "", "signature": ""}
     public, signature = sign(own_key(), canonical(body).encode())
@@ -36,15 +53,19 @@ def write_lock_file(path: Path, content: dict[str, Any]) -> None:
 
 
 def read_lock_file(path: Path) -> dict[str, Any]:
-    """A lock file whose hash and signature are right. Raises where they are not."""
+    """A lock or a seal whose hash and signature are right. Raises where they are not."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read ({error}).", "Name a file that 'eqlab study lock' wrote.") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{path} is not a study's lock file.", "Name a file that 'eqlab study lock' wrote.")
-    if plan_sha256(content["plan"]) != content["sha256"]:
+    if not isinstance(content, dict) or content.get("format") not in (FORMAT, SEAL):
+        raise DataError(
+            f"{path} is not a study's lock file or seal.", "Name a file that 'eqlab study lock' or 'seal' wrote."
+        )
+    if content["format"] == FORMAT and plan_sha256(content["plan"]) != content["sha256"]:
         raise DataError(f"{path}: the plan is not the one whose hash it names.", "The file has been changed.")
+    if content["format"] == SEAL and seal_sha256(content) != content["sha256"]:
+        raise DataError(f"{path}: the seal is not the one whose hash it names.", "The file has been changed.")
     body = {name: value for name, value in content.items() if name not in ("public_key", "signature")}
     if not content["signature"]:
         raise DataError(
@@ -57,3 +78,74 @@ def read_lock_file(path: Path) -> dict[str, Any]:
 
 def signer(content: dict[str, Any]) -> str:
     return fingerprint(content["public_key"])
+
+
+# -- seals -----------------------------------------------------------------------------------------------------------
+
+
+def make_seal(participation: Participation, who: str) -> dict[str, Any]:
+    """Hashes of what everybody has answered so far and of the chain of events. It shows no answer and counts as no
+    look; that it was made is kept."""
+    study, now = participation.study, participation.clock()
+    links, given = stored_data(participation)
+    body: dict[str, Any] = {
+        "format": SEAL,
+        "study": study.id,
+        "title": study.title,
+        "sealed_at": now,
+        "eqlab": version("eqlab"),
+        "answers": sum(map(len, given.values())),
+        "links": len(links),
+        "last_link": links[-1].link if links else "",
+        "people": {mark_of(study.id, person): digest_of(person, own) for person, own in sorted(given.items())},
+    }
+    body["sha256"] = seal_sha256(body)
+    write_note(participation.store, now, who, "sealed", study.id, sha256=body["sha256"], people=len(given))
+    return _signed(body)
+
+
+def seal_sha256(content: Mapping[str, Any]) -> str:
+    own = {name: value for name, value in content.items() if name not in ("sha256", "public_key", "signature")}
+    return hashlib.sha256(canonical(own).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class SealCheck:
+    """Data of today against a seal of then, person by person."""
+
+    same: int
+    erased: int
+    changed: int
+    missing: int
+    added: int
+    """People with answers from before the seal who are not in it."""
+    broken: tuple[str, ...]
+    """What is wrong with the chain of events."""
+
+    @property
+    def holds(self) -> bool:
+        return not (self.changed or self.missing or self.added or self.broken)
+
+
+def check_seal(seal: Mapping[str, Any], links: Sequence[Link], given: Given) -> SealCheck:
+    """Later answers do not matter; earlier ones must be what they were, unless their person was erased."""
+    study, until, sealed = seal["study"], seal["sealed_at"], seal["people"]
+    then = {person: [one for one in own if one[3] <= until] for person, own in given.items()}
+    now = {mark_of(study, person): digest_of(person, own) for person, own in then.items() if own}
+    gone = set(sealed) - set(now)
+    erased = gone & {one.mark for one in links if one.kind == "erased"}
+    torn = broken(links)
+    count = seal["links"]
+    if not torn and count and (len(links) < count or links[count - 1].link != seal["last_link"]):
+        torn = [f"the first {count} links of the chain of events are not those of the seal"]
+    same = sum(now.get(mark) == digest for mark, digest in sealed.items())
+    changed = len(sealed) - same - len(gone)
+    return SealCheck(same, len(erased), changed, len(gone - erased), len(set(now) - set(sealed)), tuple(torn))
+
+
+def stored_data(participation: Participation) -> tuple[list[Link], dict[str, list[Any]]]:
+    """The chain of events and everybody's answers, of real people."""
+    with reading(participation.store.engine) as connection:
+        links = read_chain(connection, participation.study.id)
+        given = given_by(connection, participation.study.id)
+    return links, {person: own for person, own in given.items() if not is_simulated(person)}

@@ -7,6 +7,7 @@ import math
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -59,11 +60,27 @@ def analysed(folder: Path) -> set[str]:
         "too_fast": lambda row: 2 * int(row["too_fast"]) > timed.get(row["person"], 0),
         "inconsistent": lambda row: bool(row["repeat_apart"]) and float(row["repeat_apart"]) > 0.5,
     }
+    standing = json.loads((folder / "study.json").read_text(encoding="utf-8"))["standing"]
     return {
         row["person"]
         for row in table(folder, "participants")
-        if row["person"] in answered and row["state"] != "banned" and not any(against[rule](row) for rule in rules)
+        if row["person"] in answered
+        and row["state"] != "banned"
+        and not any(against[rule](row) for rule in rules)
+        and _in_place(row, standing)
     }
+
+
+def _in_place(row: dict[str, str], standing: Mapping[str, Any]) -> bool:
+    """Plans since 0.3: only who finished in a planned place, until the last was filled or the study closed."""
+    if "sample" not in (standing["lock"] or {"plan": {}})["plan"]:
+        return True
+    settled = standing["settled_at"]
+    return row["state"] == "finished" and (settled is None or _seconds(row["ended_at"]) <= settled + 0.001)
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()
 
 
 def _timed(row: dict[str, str]) -> bool:

@@ -1,0 +1,153 @@
+"""The chain of events of a study: one link whenever somebody is assigned to a place, finishes or is erased, each with a
+hash of the one before. A person who is taken out of every table is still in the chain, and so are the answers of
+whoever has finished, as a hash; no name is. Somebody who rewrites the whole chain is found out by a seal: the same
+hashes, given away while the study was under way."""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from eqlab.core.runs import PERSON
+from eqlab.store.engine import take_turn
+from eqlab.store.schema import answers, chain, participants, studies
+
+ENDS = ("finished", "extra")
+LINKED = ("assigned", *ENDS, "erased")
+"""Events that make a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    number: int
+    """From 1, without a gap."""
+    at: float
+    kind: str
+    mark: str
+    """Whose it is: a hash of study and pseudonym. Of somebody erased nothing is left that leads back from it."""
+    digest: str
+    """Of the answers of somebody who has come to the end, with the pseudonym; else empty."""
+    link: str
+
+
+Given = Iterable[tuple[str, int, str, float]]
+"""(trial, attempt, values as stored, when) of one person's answers."""
+
+
+def mark_of(study: str, person: str) -> str:
+    return hashlib.sha256(f"{study}\0{person}".encode()).hexdigest()[:32]
+
+
+def digest_of(person: str, given: Given) -> str:
+    """Nobody who does not know the pseudonym can guess the answers behind it."""
+    lines = sorted(json.dumps(list(one), ensure_ascii=False) for one in given)
+    return hashlib.sha256("\n".join([person, *lines]).encode()).hexdigest()
+
+
+def extend(connection: Connection, study: str, now: float, happened: Sequence[tuple[str, str]]) -> None:
+    """Add links for these (person, kind). The last thing that a transaction does, for all others wait from here on."""
+    if not happened:
+        return
+    take_turn(connection, f"chain {study}")
+    row = connection.execute(
+        select(chain.c.number, chain.c.link).where(chain.c.study_id == study).order_by(chain.c.number.desc()).limit(1)
+    ).first()
+    number, last = (0, "") if row is None else (row.number, row.link)
+    ended = [person for person, kind in happened if kind in ENDS]
+    given = given_by(connection, study, ended) if ended else {}
+    rows = []
+    for person, kind in happened:
+        number += 1
+        digest = digest_of(person, given.get(person, ())) if kind in ENDS else ""
+        mark = mark_of(study, person)
+        last = _link(last, number, now, kind, mark, digest)
+        rows.append(
+            {"study_id": study, "number": number, "at": now, "kind": kind, "mark": mark, "digest": digest, "link": last}
+        )
+    connection.execute(insert(chain), rows)
+
+
+def _link(before: str, number: int, at: float, kind: str, mark: str, digest: str) -> str:
+    return hashlib.sha256(json.dumps([before, number, at, kind, mark, digest]).encode()).hexdigest()
+
+
+def read_chain(connection: Connection, study: str) -> list[Link]:
+    rows = connection.execute(select(chain).where(chain.c.study_id == study).order_by(chain.c.number))
+    return [Link(row.number, row.at, row.kind, row.mark, row.digest, row.link) for row in rows]
+
+
+def given_by(connection: Connection, study: str, people: Collection[str] | None = None) -> dict[str, list[Any]]:
+    """What these people, or all, have answered."""
+    run = select(studies.c.run_id).where(studies.c.id == study).scalar_subquery()
+    query = select(answers.c.subject, answers.c.trial_id, answers.c.attempt, answers.c["values"], answers.c.at).where(
+        answers.c.run_id == run,
+        answers.c.subject.startswith(PERSON)
+        if people is None
+        else answers.c.subject.in_([f"{PERSON}{person}" for person in people]),
+    )
+    found: dict[str, list[Any]] = {}
+    for subject, *one in connection.execute(query):
+        found.setdefault(subject.removeprefix(PERSON), []).append(tuple(one))
+    return found
+
+
+def breaks(connection: Connection, study: str, since: float) -> list[str]:
+    """What the chain says against the tables, in words; of people who were assigned after `since`."""
+    links = read_chain(connection, study)
+    rows = connection.execute(
+        select(participants.c.person, participants.c.assigned_at).where(
+            participants.c.study_id == study, participants.c.assigned_at.is_not(None)
+        )
+    ).all()
+    there = {row.person: row.assigned_at for row in rows}
+    return [
+        *broken(links),
+        *against_tables(study, links, there, given_by(connection, study), since),
+    ]
+
+
+def broken(links: Sequence[Link]) -> list[str]:
+    """Where the chain does not hold by itself."""
+    before = ""
+    for number, one in enumerate(links, start=1):
+        if one.number != number or one.link != _link(before, number, one.at, one.kind, one.mark, one.digest):
+            return [f"link {number} of the chain of events is missing or was changed"]
+        before = one.link
+    return []
+
+
+def against_tables(
+    study: str,
+    links: Sequence[Link],
+    assigned: Mapping[str, float],
+    given: Mapping[str, Sequence[Any]],
+    since: float,
+) -> list[str]:
+    """`assigned`: when each person in the tables was assigned to a place."""
+    people = {mark_of(study, person): person for person in assigned}
+    erased = {one.mark for one in links if one.kind == "erased"}
+    linked = {one.mark for one in links if one.kind == "assigned"}
+    gone = linked - erased - set(people)
+    changed = [
+        one
+        for one in links
+        if one.kind in ENDS
+        and one.mark in people
+        and one.digest != digest_of(people[one.mark], given.get(people[one.mark], ()))
+    ]
+    unknown = [person for mark, person in people.items() if mark not in linked and assigned[person] > since]
+    said = []
+    if gone:
+        said.append(f"{_people(len(gone))} who had been assigned to a place can be found in no table")
+    if changed:
+        said.append(f"the answers of {_people(len(changed))} are not those with which they finished")
+    if unknown:
+        said.append(f"the tables hold {_people(len(unknown))} whom no server assigned to a place")
+    return said
+
+
+def _people(count: int) -> str:
+    return "1 person" if count == 1 else f"{count} people"

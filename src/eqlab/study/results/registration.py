@@ -1,0 +1,134 @@
+"""The locked plan as a registry of preregistrations asks for it: eight questions that common short forms share, with
+answers made of the study file and the lock; as text to paste and as JSON to upload."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eqlab.core.design import Design
+from eqlab.core.forms import Scale
+from eqlab.data.files import write_whole
+from eqlab.store.study.lock import PlanStanding, moment
+from eqlab.study.kinds import form_of
+from eqlab.study.overview import power_of
+from eqlab.study.results.analysis import OUTSIDE, RULES
+
+FORMAT = "eqlab study registration 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    key: str
+    question: str
+    answer: str
+
+
+def questions(design: Design, stands: PlanStanding) -> tuple[Question, ...]:
+    """Of a study whose plan is locked."""
+    return (
+        Question("data", "Have any data been collected for this study already?", _data(stands)),
+        Question("hypotheses", "What is the question, and what do you expect?", _hypotheses(design)),
+        Question("measures", "What is measured, and how?", _measures(design)),
+        Question("conditions", "Which conditions are there, and how do people get into them?", _conditions(design)),
+        Question("analyses", "Which analyses answer the question?", _analyses(design, stands)),
+        Question("exclusions", "Whose answers are left out, by which rules?", _exclusions(design, stands)),
+        Question("sample", "How many people, and what ends the collection?", _sample(design)),
+        Question("other", "Anything else?", _other(design, stands)),
+    )
+
+
+def write_registration(stem: Path, design: Design, stands: PlanStanding) -> list[Path]:
+    """STEM.registration.txt and .json, beside the lock file."""
+    asked, lock = questions(design, stands), stands.lock
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "study": design.study.id,
+        "title": design.study.title,
+        "locked_at": lock and lock.at,
+        "lock_sha256": lock and lock.sha256,
+        "answers": {one.key: {"question": one.question, "answer": one.answer} for one in asked},
+    }
+    text = f"{design.study.title}\n\n" + "\n".join(
+        f"{number}. {one.question}\n\n{one.answer}\n" for number, one in enumerate(asked, start=1)
+    )
+    paths = [stem.with_name(f"{stem.name}.registration.{ending}") for ending in ("txt", "json")]
+    write_whole(paths[0], text)
+    write_whole(paths[1], json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    return paths
+
+
+def _data(stands: PlanStanding) -> str:
+    if stands.first_answer_at is None:
+        return "No. The plan was locked before anybody had answered a trial."
+    return f"The first trial was answered on {moment(stands.first_answer_at)}: {stands.reason}."
+
+
+def _hypotheses(design: Design) -> str:
+    return design.study.analysis.note.strip() or "(The study file has no note under [analysis]: write it here.)"
+
+
+def _measures(design: Design) -> str:
+    first = next(trial for batch in design.batches for trial in batch.trials)
+    lines = [f"People {form_of(design).title}."]
+    for one in first.form.fields:
+        span = f" ({one.low} to {one.high}{_anchors(one)})" if isinstance(one, Scale) else ""
+        lines.append(f"- {one.text}{span}")
+    if design.study.instruments:
+        lines.append(f"Questionnaires before that: {', '.join(design.study.instruments)}.")
+    return "\n".join(lines)
+
+
+def _anchors(scale: Scale) -> str:
+    return "".join(f"; {value} = {words}" for value, words in scale.anchors)
+
+
+def _conditions(design: Design) -> str:
+    sources = dict(design.study.arms)
+    lines = [
+        f"- {arm}: {design.sizes[arm]} places" + (f" (from {sources[arm]})" if arm in sources else "")
+        for arm in design.arms
+    ]
+    how = "in an order drawn before the study begins" if design.in_order else "to the arm with most open places"
+    return "\n".join([*lines, f"The server assigns people {how}; they do not know the arms."])
+
+
+def _analyses(design: Design, stands: PlanStanding) -> str:
+    plan, lock = design.study.analysis, stands.lock
+    lines = []
+    if len(design.arms) > 1:
+        reference = plan.reference or design.arms[0]
+        lines.append(
+            f"Every arm against '{reference}', two-sided at alpha = {plan.alpha:g}, after Holm's correction where "
+            "there are several; the headline with its 95 % interval. Everything else is exploratory."
+        )
+    else:
+        lines.append("The headline with its 95 % interval. Everything else is exploratory.")
+    if lock is not None:
+        libraries = ", ".join(f"{name} {version}" for name, version in lock.plan.get("libraries", {}).items())
+        lines.append(
+            f"`eqlab study analyze` of eqlab {lock.version} ({libraries}) does it; sha256 of the analysing source: "
+            f"{lock.plan.get('code_sha256', '')}."
+        )
+    return "\n".join(lines)
+
+
+def _exclusions(design: Design, stands: PlanStanding) -> str:
+    rules = (*design.study.analysis.exclude, *((OUTSIDE,) if stands.in_places else ()))
+    return "\n".join(f"- {rule}: {RULES[rule]}" for rule in rules) or "Nobody's."
+
+
+def _sample(design: Design) -> str:
+    places = sum(design.sizes.values())
+    return (
+        f"{places} places. The collection ends when they are filled; nobody looks at results before, and every look is "
+        f"on record. Power: {power_of(design)}"
+    )
+
+
+def _other(design: Design, stands: PlanStanding) -> str:
+    lock, checks = stands.lock.sha256 if stands.lock else "", design.study.checks
+    return (
+        f"sha256 of the lock: {lock}; of all pages: {design.sha256}; seed {design.study.seed}.\n"
+        f"Instructed checks for each person: {checks.attention}; pages under {checks.least_seconds:g} s count as fast."
+    )
