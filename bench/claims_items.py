@@ -305,8 +305,8 @@ def families(times: int) -> None:
             for _ in range(times):
                 family = random.normal(size=(count, 2)) @ spread * math.sqrt(alike)
                 x, y = (family[group] + random.normal(size=(len(group), 2)) @ spread * math.sqrt(1 - alike)).T
-                low, high = fisher(float(np.corrcoef(x, y)[0, 1]), len(x))
-                alone += low <= truth <= high
+                bounds = fisher(float(np.corrcoef(x, y)[0, 1]), len(x))
+                alone += (bounds[0] or 0.0) <= truth <= (bounds[1] or 0.0)
                 found = grouped_r("r", x, y, group)
                 together += found.low is not None and found.high is not None and found.low <= truth <= found.high
             rows.append((count * size, count, f"{alike:.1f}", share(alone, times), share(together, times)))

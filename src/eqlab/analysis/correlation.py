@@ -95,7 +95,7 @@ def _z(columns: Floats) -> float | None:
     """Fisher's z of the first two columns, without what the third explains of them."""
     if len(columns) < columns.shape[1] + 1 or (np.ptp(columns, axis=0) == 0).any():
         return None
-    correlations = np.corrcoef(columns, rowvar=False)
+    correlations = np.asarray(np.corrcoef(columns, rowvar=False))
     r = correlations[0, 1]
     if columns.shape[1] == 3:
         a, b = correlations[0, 2], correlations[1, 2]

@@ -66,8 +66,8 @@ def contender(name: str, result: Result, item_set: str = "") -> Contender:
     why = REFERENCE if people and not why else why
     bounds = bounds_of(result, points)
     lost = lost_of(own, result) if points else None
-    own = (name, score, points, item_set, why, people, baselines, bounds, result.better, lost)
-    return Contender(*own, compared(result), speakers(result))
+    about = (name, score, points, item_set, why, people, baselines, bounds, result.better, lost)
+    return Contender(*about, compared(result), speakers(result))
 
 
 def compared(result: Result) -> Estimate | None:

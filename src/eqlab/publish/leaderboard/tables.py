@@ -193,8 +193,8 @@ def _contender(entry: BoardEntry, name: str, why: str) -> Contender:
     found = entry.result
     own = [item for item in found.items if not item.group]
     lost = None if entry.people or not entry.item_scores else lost_of(own, found)
-    own = (name, head, entry.item_scores, "", why, entry.people, found.baselines, bounds, found.better, lost)
-    return Contender(*own, compared(found), speakers(found))
+    about = (name, head, entry.item_scores, "", why, entry.people, found.baselines, bounds, found.better, lost)
+    return Contender(*about, compared(found), speakers(found))
 
 
 def _line(verdict: Verdict, name: str, entry: BoardEntry) -> BoardLine:
