@@ -51,7 +51,7 @@ run: $(RUN)          ## evaluate the embedded model on the open items (a few min
 	@if [ -n "$$EQLAB_DATA" ]; then $(BIN)/eqlab judge calibrate embedded --limit 4; fi
 	@$(BIN)/eqlab judge embedded --on last --on author
 	@$(BIN)/eqlab report --last 2
-	@echo "Open it: twelve published models on one axis, then what the embedded model did. Yours among them: $(BIN)/eqlab data fetch eqbench; $(BIN)/eqlab run PROVIDER/MODEL --items auto"
+	@echo "Open it: twelve published models on one axis, then what the embedded model did. Yours among them: $(BIN)/eqlab data fetch eqbench; $(BIN)/eqlab run PROVIDER/MODEL"
 
 talk: $(RUN)         ## the embedded model in both seats of four short talks (several minutes)
 	@$(BIN)/eqlab run embedded -b dialogue --speaker embedded
@@ -82,8 +82,8 @@ docs: setup          ## this documentation as a site in site/; a broken link is 
 docs-output: setup   ## make the output that the documentation shows (minutes: the embedded model is asked)
 	$(BIN)/python bench/docs_output.py
 
-bench: setup         ## speed against a floor measured in the same run
-	$(BIN)/python bench/runner.py
+bench: setup         ## speed in one table, each row against a floor measured in the same run (minutes)
+	$(BIN)/python bench/speed.py --write
 
 audit:               ## known weaknesses of the pinned packages; says so when the advisory database is out of reach
 	@$(PYTHON) bench/audit.py

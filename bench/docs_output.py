@@ -210,6 +210,7 @@ def main() -> None:
     os.environ["EQLAB_API_KEY"] = "none"
     data = os.environ.get("EQLAB_DATA") or str(ROOT.parent / "shared" / "published")
     os.environ["EQLAB_DATA"] = data
+    os.environ["EQLAB_ITEMS"] = "open"  # pages show open items unless they say otherwise
     quick = "--quick" in sys.argv
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
     with stand_ins() as url:

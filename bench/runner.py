@@ -86,7 +86,7 @@ def measured(main: Callable[[], None]) -> None:
     print(json.dumps(figures))
 
 
-def _in_own_process(kind: str, url: str, requests: int, in_flight: int) -> dict[str, float]:
+def in_own_process(kind: str, url: str, requests: int, in_flight: int) -> dict[str, float]:
     command = [sys.executable, __file__, "--worker", kind, url, str(requests), str(in_flight)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ)
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
@@ -103,8 +103,8 @@ def main() -> None:
         print(f"{arguments.requests} requests at {arguments.latency:g} s latency")
         print(f"{'in flight':>9} {'':>6} {'wall s':>8} {'ratio':>6} {'CPU ms/request':>15} {'memory MB':>10}")
         for in_flight in arguments.in_flight:
-            floor = _in_own_process("bare", url, arguments.requests, in_flight)
-            eqlab = _in_own_process("ours", url, arguments.requests, in_flight)
+            floor = in_own_process("bare", url, arguments.requests, in_flight)
+            eqlab = in_own_process("ours", url, arguments.requests, in_flight)
             for name, figures in (("bare", floor), ("eqlab", eqlab)):
                 ratio = figures["wall"] / floor["wall"]
                 cpu = 1000 * figures["cpu"] / arguments.requests

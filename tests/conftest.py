@@ -25,6 +25,7 @@ from sqlalchemy.pool import Pool
 
 pytest_plugins = ["ending"]
 ROOT = Path(__file__).parent.parent
+os.environ["EQLAB_ITEMS"] = "open"  # whatever the machine's cache holds; tests of `--items auto` take it away
 
 # A slow machine is no failure: speed is measured in bench/. --hypothesis-profile thorough asks for more examples.
 for _name, _examples in (("eqlab", 50), ("thorough", 1000)):

@@ -267,6 +267,7 @@ SHOWN = {
 def test_what_the_documentation_shows_is_what_commands_print(name, published, monkeypatch):
     """Every marked block that is quick. `make docs-output` writes them anew."""
     monkeypatch.setenv("EQLAB_DATA", str(published))
+    monkeypatch.setenv("EQLAB_ITEMS", "open")
     monkeypatch.setenv("EQLAB_API_KEY", "none")
     monkeypatch.setenv("COLUMNS", "110")
     with docs_output.stand_ins() as url:

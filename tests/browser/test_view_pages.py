@@ -58,7 +58,7 @@ def test_from_the_first_page_to_the_words(seen, width, scheme):
     page.locator(".versus-item a").first.focus()
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/item"))
-    expect(page.get_by_role("heading", name="Everybody's answers")).to_be_visible()
+    expect(page.get_by_role("heading", name="Answers of all models")).to_be_visible()
     check(page)
     first = page.url
     page.keyboard.press("j")

@@ -9,7 +9,7 @@ import pytest
 
 
 def good(body, number=0):
-    words = re.search(r"at the end\?\n((?:\w+\n){4})", body["messages"][-1]["content"]).group(1).split()
+    words = re.search(r"(?:at the end\?|feel\.\.\.)\n((?:\w+\n){4})", body["messages"][-1]["content"]).group(1).split()
     return "\n".join(f"{word}: {index + 1}" for index, word in enumerate(words))
 
 
@@ -120,6 +120,23 @@ def test_mistakes_get_one_clear_line(eqlab, tmp_path, arguments, words):
     fails(eqlab(*arguments), *words)
 
 
+def test_the_studys_own_questions_are_asked_where_they_are(eqlab, server, published, tmp_path, monkeypatch):
+    """The default of --items: published where their files are, open ones otherwise; a folder that is gone is no error
+    unless it was named on the command line."""
+    monkeypatch.delenv("EQLAB_ITEMS")
+    server.reply = good
+    ask = ["run", "m", "-b", "eqbench", "--limit", 5, "--base-url", server.url]
+    said = " ".join(eqlab(*ask, EQLAB_DATA=tmp_path / "gone").out.split())
+    assert "EQ Lab open dialogues" in said
+    assert "published models" not in said
+    fails(eqlab(*ask, "--data", tmp_path / "gone"), "gone", "--data")
+    said = " ".join(eqlab(*ask, EQLAB_DATA=published).out.split())
+    assert "EQ-Bench v2" in said
+    assert "Among 12 published models on the same 5 questions" in said
+    assert "gpt-4-0314" in (tmp_path / "eqlab-report.html").read_text()
+    assert "EQ Lab open dialogues" in eqlab(*ask, EQLAB_ITEMS="open").out
+
+
 def test_missing_published_data_name_the_command(eqlab, tmp_path):
     for arguments in (
         ["run", "m", "-b", "eqbench", "--base-url", "http://x", "--items", "published"],
@@ -198,7 +215,7 @@ NEEDED = {
     "store check": [],
     "data list": [],
     "show last": [],
-    "compare last --json": ["multiprocessing", "numpy", "scipy"],
+    "compare last --json": ["numpy", "scipy"],
     "report last -o r.html": ["jinja2"],
     "export last -o x.csv": ["polars"],
 }

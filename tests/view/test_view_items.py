@@ -27,7 +27,7 @@ def test_everybody_and_what_lies_behind(skilled_view, skilled_store, items):
     ):
         assert part in said
     assert "item 2 of 12" in said
-    assert re.search(r"lab/terse [-\d.]+ ok \d+, \d+ \d+, \d+", said)  # two repeats in one cell
+    assert re.search(r"lab/terse [-\d.]+ \d+, \d+ \d+, \d+", said)  # two repeats in one cell
 
 
 def test_next_and_previous(skilled_view, skilled_store, items):
@@ -63,3 +63,16 @@ def test_how_an_item_goes_with_the_rest(tmp_path):
     view = View(tmp_path / "s.db")
     item = view.site.shelf.snapshot.runs[0].results[0].items[0].item
     assert "n = 6 subjects" in words(view.get("/item", run=run, b="eqbench", item=item))
+
+
+def test_from_a_result_the_next_item_is_the_next_lowest_and_there_is_a_way_back(skilled_view, skilled_store):
+    _, run = skilled_store
+    page = skilled_view.get("/result", run=run, subject="model:lab/terse", b="eqbench")
+    first, second = re.findall(r'href="(/item\?[^"]+)"', page)[:2]
+    item = skilled_view.client.get(first.replace("&amp;", "&")).text
+    assert "1 of 12, lowest score of lab/terse first" in words(item)
+    (after,) = re.findall(r'rel="next" href="([^"]+)"', item)
+    title = re.search(r"<h2[^>]*>([^<]+)</h2>", skilled_view.client.get(second.replace("&amp;", "&")).text)[1]
+    assert f">{title}</h2>" in skilled_view.client.get(after.replace("&amp;", "&")).text
+    (back,) = re.findall(r'href="(/result\?[^"]+)"', item)
+    assert "subject=model%3Alab%2Fterse" in back

@@ -16,7 +16,7 @@ def test_the_first_page_answers_who_is_best_and_how_certain(skilled_view):
     said = words(skilled_view.get("/"))
     assert "lab/careful is best: it scores" in said
     assert re.search(r"lab/careful 1 \d\d\.\d\d \d\d\.\d\d … \d\d\.\d\d 12 24", said)  # rank, score, interval, n, ok
-    assert "No skill needed: a always 0" in said
+    assert "Scores without skill: a always 0:" in said
     assert "for any one row its true rank lies in its range with 95 % confidence" in said
 
 
@@ -129,7 +129,7 @@ def test_a_result_leads_to_its_items(skilled_view, skilled_store):
     links = re.findall(r'href="(/item\?[^"]+)"', page)
     assert len(links) == 24
     said = words(skilled_view.client.get(links[0].replace("&amp;", "&")).text)
-    assert "Everybody's answers" in said
+    assert "Answers of all models" in said
     assert "No item fits." in words(
         skilled_view.get("/result", run=skilled_store[1], subject="model:lab/terse", b="eqbench", status="refused")
     )

@@ -92,7 +92,7 @@ def next_step(run: str, subjects: Sequence[str], *, own_items: bool = False, to_
             )
         return (
             "Everything works. The report opens with twelve published models on one axis; to see where yours stands: "
-            "eqlab data fetch eqbench; eqlab run PROVIDER/MODEL --items auto"
+            "eqlab data fetch eqbench; eqlab run PROVIDER/MODEL"
         )
     if len(who) > 1:
         return f"Next, every pair with its interval, and how many questions would tell them apart: eqlab compare {run}"

@@ -47,8 +47,11 @@ def run(
     ] = None,
     items: Annotated[
         str,
-        typer.Option(help="`published` (the studies'), `open` (shipped), `auto` (published if fetched) or a file."),
-    ] = "open",
+        typer.Option(
+            help="`auto` (the studies' own where fetched, else open), `published`, `open` (shipped) or a file.",
+            envvar="EQLAB_ITEMS",
+        ),
+    ] = "auto",
     profile: Annotated[str, typer.Option(help="`quick` (a few items) or `full` (all).")] = "quick",
     limit: Annotated[int | None, typer.Option(min=1, help="At most N items.")] = None,
     repeats: RepeatsFlag = None,

@@ -251,13 +251,16 @@ def _baselines(ranked: Sequence[Contender]) -> str:
         floor = goodness(top.value, one.better)
         if worst is None or goodness(worst, one.better) <= floor:
             below = best is not None and goodness(best, one.better) < floor
-            weak.setdefault("Below" if below else "Not clearly better than", []).append(one)
+            weak.setdefault("below" if below else "not clearly better than", []).append(one)
             floors.add((top.name, floor_text(top.value, one.score.digits)))
     if not weak:
         return ""
     name, value = next(iter(floors))
     which = f"'{name}', a no-skill baseline ({value})" if len(floors) == 1 else "the best no-skill baseline"
-    said = [f"{how} {which}: {listed([_name(one) for one in own])}." for how, own in sorted(weak.items())]
+    said = [
+        f"{listed([_name(one) for one in own])} {'is' if len(own) == 1 else 'are'} {how} {which}."
+        for how, own in sorted(weak.items())
+    ]
     return " ".join(said)
 
 

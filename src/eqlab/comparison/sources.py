@@ -9,8 +9,6 @@ from eqlab.comparison.contender import settings_of
 from eqlab.comparison.entries import EntrySource
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
-from eqlab.runs.parallel import results_of
-from eqlab.runs.pool import pooled
 from eqlab.runs.published_results import PublishedReader, PublishedResult, is_published
 from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun
@@ -27,7 +25,7 @@ def read_sources(
     benchmarks: Sequence[str] = (),
     subject: str = "",
     pool: bool = True,
-    score: Score = results_of,
+    score: Score | None = None,
 ) -> list[EntrySource]:
     """Results of run ids, `last`, `published` (all models), `published:MODEL` and files *.json, in the order named.
 
@@ -52,7 +50,9 @@ def read_sources(
                     seen.add(stored.id)
                     runs.append(stored)
         if opened:
-            found += _runs(opened, runs, pool, score)
+            from eqlab.runs.parallel import results_of  # published models are compared without what runs need
+
+            found += _runs(opened, runs, pool, score or results_of)
     if runs:
         found.sort(key=_place_in(names, runs))
     chosen = [one for one in found if not benchmarks or one.result.benchmark in benchmarks]
@@ -64,6 +64,8 @@ def read_sources(
 
 
 def _runs(store: Reader, runs: Sequence[StoredRun], pool: bool, score: Score) -> list[EntrySource]:
+    from eqlab.runs.pool import pooled
+
     scored = score(store, runs)
     return [
         EntrySource(result, f"run {stored.id}", _items_of(stored, result), settings_of(stored.config, result.subject))

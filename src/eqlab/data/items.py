@@ -28,6 +28,8 @@ def at_hand(sources: Sequence[Source], folder: Path | None) -> bool:
     wanted = [source.path for source in sources if source.kind == "published"]
     if not wanted:
         return True
+    if folder is None and not published.usual_folder().is_dir():
+        return False  # EQLAB_DATA, or the cache, leads nowhere: nothing is at hand
     there = published.published_folder(folder)
     return all((there / path).is_file() for path in wanted)
 

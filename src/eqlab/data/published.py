@@ -51,12 +51,16 @@ def manifest() -> tuple[PinnedFile, ...]:
     )
 
 
+def usual_folder() -> Path:
+    """`EQLAB_DATA`, else the cache, whether it is there or not."""
+    return Path(os.environ.get("EQLAB_DATA") or cache_folder() / "published")
+
+
 def published_folder(named: Path | None = None) -> Path:
     """The folder to read: the one named, else `EQLAB_DATA`, else the cache."""
-    if named is None and os.environ.get("EQLAB_DATA"):
-        named = Path(os.environ["EQLAB_DATA"])
-    if named is None:
-        return cache_folder() / "published"
+    if named is None and not os.environ.get("EQLAB_DATA"):
+        return usual_folder()
+    named = named or usual_folder()
     if not named.is_dir():
         raise DataError(f"The data folder {named} does not exist or is no folder.", "Name another with --data DIR.")
     if not os.access(named, os.R_OK | os.X_OK):

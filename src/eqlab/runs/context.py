@@ -84,7 +84,7 @@ class StoreContext:
         for config in self.known.studies():
             for asked in config.benchmarks:
                 if asked.name == self.asked.name:
-                    yield StoredOther(self.known.store, config, asked)
+                    yield StoredOther(self.known, config, asked)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         return self.known.once(self.asked.name, name, make)

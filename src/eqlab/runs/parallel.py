@@ -4,18 +4,19 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import nullcontext
 from functools import cache
-from multiprocessing import get_context
 from types import TracebackType
-from typing import ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from eqlab.core.results import Result
 from eqlab.runs.context import Known
 from eqlab.runs.score import Job, result_of
 from eqlab.store.access import open_sqlite_reader
 from eqlab.store.reader import Reader, StoredRun
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,8 +37,11 @@ class WorkerProcesses:
     def started(self) -> bool:
         return self._pool is not None
 
-    def submit(self, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> Future[T]:
+    def submit(self, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> "Future[T]":
         if self._pool is None:
+            from concurrent.futures import ProcessPoolExecutor
+            from multiprocessing import get_context
+
             self._pool = ProcessPoolExecutor(self.count, get_context("spawn"), _begin_worker)
         return self._pool.submit(work, *given, **named)
 

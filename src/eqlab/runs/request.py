@@ -1,5 +1,6 @@
 """From what a user asks for to a run that can start: names looked up, items read, everything checked once."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -31,9 +32,9 @@ class Request:
     """One name, or several."""
     benchmarks: tuple[str, ...] | str | None = None
     """None: the three that `eqlab run` asks."""
-    items: str = "open"
+    items: str = field(default_factory=lambda: os.environ.get("EQLAB_ITEMS") or AUTO)
     """`open`, `published`, `auto` (the study's own where their files are at hand, else the open ones) or the path of a
-    file with items of one's own."""
+    file with items of one's own. The default is what EQLAB_ITEMS says, else `auto`."""
     profile: str = "quick"
     limit: int | None = None
     repeats: int | None = None

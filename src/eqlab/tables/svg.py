@@ -206,7 +206,8 @@ def histogram(scores: Sequence[float], scale: Range, labels: Sequence[tuple[floa
     most = max(1, *(column.count for column in columns))
     body = "".join(_bar(_LEFT + slot * index, slot, column, most) for index, column in enumerate(columns))
     start = _LEFT + slot * bool(under)
-    body += "".join(_label(start + slot * index, edges[index]) for index in range(0, bins + 1, labelled))
+    marked = range(labelled if under else 0, bins + (not over), labelled)  # a striped bar has the words of its edge
+    body += "".join(_label(start + slot * index, edges[index]) for index in marked)
     body += f'<line class="thin" x1="{_LEFT}%" x2="{_RIGHT}%" y1="{_BOTTOM}" y2="{_BOTTOM}"/>'
     return svg(_BOTTOM + 20, "Items by score", words or "no scored items", body, "histogram")
 

@@ -24,6 +24,7 @@ from eqlab.core.text import item_keys, level
 from eqlab.core.trials import Trial, outgoing
 from eqlab.store.reader import Reader
 from eqlab.tables import svg as figures
+from eqlab.view.runs import lowest_first, result_address
 from eqlab.view.shelf import HeldRun, Snapshot
 from eqlab.view.site import address, asked, must, site_of
 
@@ -79,7 +80,8 @@ def item(request: Request) -> Response:
     names = told_apart([own.name for own in answered], [f"run {own.run}" for own in answered])
     answered = [_renamed(own, name) for own, name in zip(answered, names, strict=True)]
     answered.sort(key=lambda own: (own.points is None, -(own.points or 0.0)))
-    order = list(dict.fromkeys(line.item for holder in holders if holder.held is one for line in holder.result.items))
+    whose = next((h.result for h in holders if h.held is one and h.result.subject == asked(request, "of")), None)
+    order = _order(holders, one, whose)
     place = order.index(named) if named in order else 0
     first = next((own for own in answered if own.run == one.id), answered[0])
     trial = first.scored[0].trial
@@ -87,10 +89,18 @@ def item(request: Request) -> Response:
         request, "item", one=one, benchmark=benchmark, item=named, title=first.lines[0].title, trial=trial,
         messages=outgoing(trial), table=_table(answered, people), shown=answered[:MOST], total=len(answered),
         drawn=_drawn(people, trial), people=len(people), quality=_quality(holders, named), final=final,
-        before=_link(one, benchmark, order, place - 1), after=_link(one, benchmark, order, place + 1),
-        place=place + 1, of=len(order), most_repeats=MOST_REPEATS, topics=first.lines[0].topics,
+        before=_link(one, benchmark, order, place - 1, whose), after=_link(one, benchmark, order, place + 1, whose),
+        whose=whose, back=result_address(one.id, whose) if whose else "", place=place + 1,
+        of=len(order), most_repeats=MOST_REPEATS, topics=first.lines[0].topics,
         reasons=_shared_reasons(answered),
     )  # fmt: skip
+
+
+def _order(holders: Sequence[Holder], one: HeldRun, whose: Result | None) -> list[str]:
+    """The items of a run as they were asked; of one result, lowest score first, as its page lists them."""
+    if whose is None:
+        return list(dict.fromkeys(line.item for own in holders if own.held is one for line in own.result.items))
+    return list(dict.fromkeys(line.item for line in sorted(whose.items, key=lowest_first)))
 
 
 def asked_alike(snapshot: Snapshot, one: HeldRun, benchmark: str) -> Iterator[Holder]:
@@ -168,19 +178,21 @@ def _table(answered: Sequence[Answered], people: Sequence[tuple[str, Mapping[str
         rows.append(
             ["people", "", "", *(mean_estimate(key, own, digits=1) if own else "" for key, own in values.items())]
         )
-    for own in answered[:MOST_ROWS]:
-        statuses = ", ".join(dict.fromkeys(line.status or "unanswered" for line in own.lines))
+    told = [", ".join(dict.fromkeys(line.status or "unanswered" for line in own.lines)) for own in answered]
+    for own, statuses in zip(answered[:MOST_ROWS], told, strict=False):
         cells = [
             ", ".join(level(line.values[key]) for line in own.lines if key in line.values) or "none" for key in keys
         ]
         rows.append([own.name, _score(own), statuses, *cells])
     columns = [
-        Column("name", "who"),
-        Column("score", "score", "number"),
+        Column("name", "model"),
+        Column("score", "points" if any(own.points is not None for own in answered) else "score", "number"),
         Column("status", "status"),
         *(Column(f"v{n}", key) for n, key in enumerate(keys)),
     ]
-    return Table("Everybody's answers", columns, rows, key="answers")
+    if set(told) == {"ok"}:  # nothing to tell, and a phone is narrow
+        columns, rows = [columns[0], columns[1], *columns[3:]], [[row[0], row[1], *row[3:]] for row in rows]
+    return Table("Answers of all models", columns, rows, key="answers")
 
 
 def _shared_reasons(answered: Sequence[Answered]) -> Mapping[str, str]:
@@ -194,6 +206,8 @@ def _is_value(value: object) -> bool:
 
 
 def _score(own: Answered) -> Cell:
+    if own.points is not None:
+        return own.points
     scores = [line.score for line in own.lines if line.score is not None]
     return fmean(scores) if scores else ""
 
@@ -224,8 +238,10 @@ def _quality(holders: Sequence[Holder], item: str) -> ItemQuality | None:
     return next((one for one in item_quality(table) if shared[one.item] == item), None)
 
 
-def _link(one: HeldRun, benchmark: str, order: Sequence[str], place: int) -> str:
-    return address("/item", run=one.id, b=benchmark, item=order[place]) if 0 <= place < len(order) else ""
+def _link(one: HeldRun, benchmark: str, order: Sequence[str], place: int, whose: Result | None) -> str:
+    if not 0 <= place < len(order):
+        return ""
+    return address("/item", run=one.id, b=benchmark, item=order[place], of=whose.subject if whose else "")
 
 
 ROUTES = [Route("/item", item)]

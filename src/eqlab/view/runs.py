@@ -13,7 +13,7 @@ from starlette.routing import Route
 from eqlab.comparison.contender import subject_name
 from eqlab.comparison.scores import score_table, sort_values, usage_table
 from eqlab.core.answers import OUTCOMES
-from eqlab.core.results import Column, Result, Table
+from eqlab.core.results import Column, ItemScore, Result, Table
 from eqlab.core.text import short, utc
 from eqlab.publish.groups import Group, Row, RunRecord, group_of
 from eqlab.publish.report.sections import heat_of
@@ -213,7 +213,7 @@ def result(request: Request) -> Response:
         for item in full.items
         if status in ("", item.status or "unanswered") and (not topic or topic in item.topics)
     ]
-    chosen.sort(key=lambda item: (item.score is None, item.score or 0.0))
+    chosen.sort(key=lowest_first)
     page = asked_number(request, "page")
     items = chosen[(page - 1) * ITEMS : page * ITEMS]
     return site.page(
@@ -223,6 +223,10 @@ def result(request: Request) -> Response:
         heat=heat_of(replace(table, rows=(row,))), state=kept(request, "page"),
         filters=kept(request, "status", "topic", "page"),
     )  # fmt: skip
+
+
+def lowest_first(item: ItemScore) -> tuple[bool, float]:
+    return item.score is None, item.score or 0.0
 
 
 def full_result(site: ViewSite, store: Reader, one: HeldRun, subject: str, benchmark: str) -> Result | None:

@@ -12,7 +12,7 @@ from eqlab.publish.ladder import LANDSCAPE, ladder, ladder_sentence
 from eqlab.tables.forest import Forest, ForestLine, widest
 
 EMBEDDED = ("model:embedded", "judge:embedded")
-OWN = "eqlab run PROVIDER/MODEL --items auto"
+OWN = "eqlab run PROVIDER/MODEL"
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Opening:
 
 
 def openings(groups: Sequence[Group]) -> list[Opening]:
-    return [_opening(one, groups) for one in groups]
+    return [opening(one, groups) for one in groups]
 
 
-def _opening(one: Group, groups: Sequence[Group]) -> Opening:
+def opening(one: Group, groups: Sequence[Group]) -> Opening:
     """With published models in the picture, where they answered the same questions."""
     among = ladder(one)
     sentence = _rated_in(one, groups) or one.sentence

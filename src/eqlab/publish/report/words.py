@@ -3,13 +3,18 @@
 import base64
 import hashlib
 import shlex
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from operator import attrgetter
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import BaseLoader, Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from eqlab.comparison.contender import mode_name, subject_name
@@ -131,9 +136,25 @@ def environment(loader: BaseLoader | None = None) -> Environment:
         finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_Compiled(),
     )
     made.globals.update(text=text, figures=figures)
     return made
+
+
+class _Compiled(FileSystemBytecodeCache):
+    """Templates as they were compiled before, beside them, as Python keeps modules: compiling those of a report takes
+    longer than all its numbers. Nobody can change these files who could not change the program. A template that has
+    changed is compiled anew."""
+
+    def __init__(self) -> None:
+        super().__init__(str(Path(__file__).parent / "templates" / "__pycache__"), f"%s.jinja-{version('jinja2')}")
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if not sys.dont_write_bytecode:
+            with suppress(OSError):  # a folder that may not be written keeps nothing
+                Path(self.directory).mkdir(exist_ok=True)
+                super().dump_bytecode(bucket)
 
 
 def source(made: Environment, name: str) -> str:

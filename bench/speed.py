@@ -1,0 +1,201 @@
+"""The speed of EQ Lab in one table: work, the floor or peer measured beside it, ratio, aim, met or not.
+
+Everything is CPU time, which neighbours on the machine change least, and every ratio is of two measurements that took
+turns; each is the median of `--times`. `--write` puts the table into docs/evidence/performance.md.
+
+    python bench/speed.py [--times 5] [--models 1000] [--answers 205900] [--only start ask rank report] [--write]
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+import large
+import runner
+from loopback import eqlab, measured, serving
+
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "performance.md"
+BEGIN, END = "<!-- made by bench/speed.py -->", "<!-- end -->"
+BLAS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""One thread, so that CPU time is work and not waiting for a neighbour's thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    work: str
+    took: float
+    floor: str
+    floor_took: float
+    aim: float
+    unit: str = "s"
+
+    @property
+    def ratio(self) -> float:
+        return self.took / self.floor_took
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        met = "yes" if self.ratio <= self.aim else "no"
+        took, floor = (f"{value:.3g} {self.unit}" for value in (self.took, self.floor_took))
+        return self.work, took, self.floor, floor, f"{self.ratio:.2f}", f"≤ {self.aim:g}", met
+
+
+HEADS = ("work", "CPU", "floor", "CPU", "ratio", "aim", "met")
+
+
+def start(times: int) -> Iterator[Row]:
+    """Commands as whole processes, in units of `import numpy`."""
+    with tempfile.TemporaryDirectory() as name, serving(0.0) as url:
+        folder = Path(name)
+        ask = ("run", "m", "-b", "eqbench", "--base-url", url, "--limit")
+        if eqlab(*ask, "10", folder=folder).code or eqlab(*ask, "5", folder=folder).code:
+            raise SystemExit((folder / "output.txt").read_text())
+        published = ("compare", "published:gpt-4-0613", "published:gpt-3.5-turbo-0613")
+        commands: list[tuple[str, float, tuple[str, ...]]] = [
+            ("`eqlab --help`", 0.9, ("--help",)),
+            ("`eqlab runs`", 1.7, ("runs",)),
+            ("`eqlab show last`", 1.7, ("show", "last")),
+            ("`eqlab compare`, two published models", 3.0, published),
+            ("`eqlab run` of three questions, report included", 4.0, (*ask, "3", "--seed")),
+        ]
+        floor: list[float] = []
+        took: dict[str, list[float]] = {work: [] for work, _, _ in commands}
+        for number in range(times):
+            floor.append(measured([sys.executable, "-c", "import numpy"], folder).cpu)
+            for work, _, arguments in commands:
+                own = (*arguments, str(number)) if arguments[-1] == "--seed" else arguments  # each a run of its own
+                found = eqlab(*own, folder=folder)
+                if found.code:
+                    raise SystemExit((folder / "output.txt").read_text())
+                took[work].append(found.cpu)
+        for work, aim, _ in commands:
+            yield Row(work, median(took[work]), "`import numpy`", median(floor), aim)
+
+
+def ask(times: int, requests: int = 1000, latency: float = 0.5) -> Iterator[Row]:
+    """CPU of a request, everything included, beside that of a bare loop; and what the wall clock loses."""
+    with serving(latency) as url:
+        for in_flight, wall_aim in ((64, 1.03), (256, 1.08)):
+            bare, ours = [], []
+            for _ in range(times):
+                bare.append(runner.in_own_process("bare", url, requests, in_flight))
+                ours.append(runner.in_own_process("ours", url, requests, in_flight))
+            each = 1000 / requests
+            yield Row(
+                f"a request, {in_flight} in flight: planned, asked, read, stored, scored",
+                each * median(one["cpu"] for one in ours),
+                "bare aiohttp loop",
+                each * median(one["cpu"] for one in bare),
+                1.3,
+                "ms",
+            )
+            yield Row(
+                f"{requests} requests of {latency:g} s, {in_flight} in flight (wall clock)",
+                median(one["wall"] for one in ours),
+                "bare aiohttp loop (wall clock)",
+                median(one["wall"] for one in bare),
+                wall_aim,
+            )
+
+
+def rank(models: int) -> Iterator[Row]:
+    """Rank ranges of many models on 171 questions, beside the matrix product that holds every t of every draw."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--worker", str(models)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | BLAS,
+    )
+    for claim, took, product in json.loads(done.stdout):
+        yield Row(f"rank ranges of {models:,} models × 171 questions, {claim}", took, "matrix product", product, 3.0)
+
+
+def rank_worker(models: int) -> None:
+    import numpy as np
+
+    from eqlab.analysis.ranks import DRAWS, rank_sets
+
+    random = np.random.default_rng(1)
+    ability, difficulty = random.normal(0, 0.8, (models, 1)), random.normal(0, 1, 171)
+    scores = np.round(10 / (1 + np.exp(difficulty - ability + random.normal(0, 0.8, (models, 171)))), 2)
+    weights, squares = np.ones((DRAWS, 171), np.float32), np.ones((171, models), np.float32)
+    product = _cpu(lambda: [weights @ squares for _ in range(10)]) / 10 * models
+    found = [
+        ("each by itself", _cpu(lambda: rank_sets(scores)), product),
+        ("all at once as well", _cpu(lambda: rank_sets(scores, claim="all")), product),
+    ]
+    print(json.dumps(found))
+
+
+def report(times: int, answers: int) -> Iterator[Row]:
+    """The report of a large run, and its score table alone, beside reading the same answers off the disk."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        stored = large.build(str(folder / "eqlab.db"), answers)
+        read = (
+            "import sqlite3, sys; print(sum(1 for _ in sqlite3.connect('eqlab.db')"
+            ".execute('SELECT * FROM answers JOIN planned USING (run_id, subject, trial_id, repeat)')))"
+        )
+        floor, took = [], []
+        for _ in range(times):
+            floor.append(measured([sys.executable, "-c", read], folder).cpu)
+            took.append(eqlab("report", folder=folder).cpu)
+        yield Row(f"`eqlab report` of {stored:,} answers", median(took), "SQLite reads them", median(floor), 10.0)
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
+
+
+def table(rows: list[Row]) -> str:
+    head = [f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
+    return "\n".join([*head, *(f"| {' | '.join(row.cells)} |" for row in rows)])
+
+
+def write(rows: list[Row]) -> None:
+    """Into the page, with what it was measured on."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    where = f"Python {platform.python_version()}, {os.cpu_count()} × {platform.machine()}"
+    text = f"{BEGIN}\n{datetime.now(UTC):%Y-%m-%d}, {where}.\n\n{table(rows)}\n{END}"
+    PAGE.write_text(f"{before}{text}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--models", type=int, default=1000)
+    parser.add_argument("--answers", type=int, default=205_900)
+    parser.add_argument("--only", nargs="+", choices=["start", "ask", "rank", "report"])
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    parts: dict[str, Callable[[], Iterator[Row]]] = {
+        "start": lambda: start(arguments.times),
+        "ask": lambda: ask(arguments.times),
+        "rank": lambda: rank(arguments.models),
+        "report": lambda: report(arguments.times, arguments.answers),
+    }
+    rows = [row for name, part in parts.items() if name in (arguments.only or parts) for row in part()]
+    print(table(rows))
+    if arguments.write:
+        write(rows)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--worker"]:
+        rank_worker(int(sys.argv[2]))
+    else:
+        main()
