@@ -118,6 +118,35 @@ def test_the_resume_code_leads_on_in_another_browser_and_guessing_ends_soon(make
     assert resume(other, asked, here).status_code == 429  # even the right one waits now
 
 
+def test_a_strangers_guesses_do_not_keep_the_right_person_out(make_site):
+    site = make_site()
+    here = at_trials(site, site.browser())
+    stranger, mine = site.browser(client=("192.0.2.1", 1)), site.browser(client=("192.0.2.2", 1))
+    asked = enter(stranger)
+    assert [resume(stranger, asked, here, "AAAA-AAAA").status_code for _ in range(6)] == [403] * 5 + [429]
+    assert "v.rating" in resume(mine, enter(mine), here).text
+
+
+def test_without_a_panel_no_code_is_shown_that_leads_nowhere(make_site):
+    site = make_site(small_design())
+    client = site.browser()
+    page = walk(client, client.post("/s/small/start"), until=lambda page: "v.rating" in page.text)[0]
+    assert 'id="resume"' not in page.text
+
+
+def test_an_answer_that_is_dropped_is_told(make_site):
+    """Two tabs on one page: the first answer is kept, and who sent the second reads that it is not."""
+    site = make_site()
+    client = site.browser()
+    page = at_trials(site, client)
+    first, second = fill(page.text), fill(page.text, lambda name, values: values[-1])
+    assert "another tab" not in client.post("/s/small/page", data=first).text
+    assert "another tab" not in client.post("/s/small/page", data=first).text  # sent twice: nothing is lost
+    assert 'role="alert">This page had been answered before' in client.post("/s/small/page", data=second).text
+    told = client.post("/s/small/page", data=second, headers={"accept": "application/json"}).json()
+    assert (told["outcome"], told["next"]) == ("again", "/s/small/page?dropped=1")
+
+
 def agree(client, page):
     return client.post("/s/small/page", data=fill(page.text))
 
@@ -182,6 +211,18 @@ def test_a_signed_link_is_let_in_from_any_device_and_only_that_where_the_study_s
     page = walk(first, first.get(link), until=lambda page: "v.rating" in page.text)[0]
     assert fill(second.get(link).text)["step"] == fill(page.text)["step"]
     assert count(site, participants) == 1
+
+
+def test_a_signed_link_ends_and_its_end_cannot_be_moved(make_site):
+    site = make_site(small_design(panel=replace(REAL, signed=True)))
+    here = site.app.state.site
+    until = int(here.clock()) + 3600
+    link = signed_link(SECRET, "", "small", REAL, ONE, until)
+    assert site.browser().get(link.replace(str(until), str(until + 1))).status_code == 403
+    assert site.browser().get(link).status_code == 200
+    here.clock = lambda: until + 1.0
+    assert site.browser().get(link).status_code == 403
+    assert site.browser().get(link.replace(f"{until}-", "")).status_code == 403
 
 
 def test_sealed_names_are_unreadable_and_end():

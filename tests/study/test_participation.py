@@ -10,7 +10,9 @@ from eqlab.core.errors import StoreError
 from eqlab.core.moves import Unknown
 from eqlab.core.runs import PEOPLE
 from eqlab.store.schema import answers, events, panel_ids, places
-from eqlab.store.study.records import erase_person, export_person, find_by_panel
+from eqlab.store.study.participation import SteadyClock
+from eqlab.store.study.records import erase_cleanly, erase_person, export_person, find_by_panel
+from eqlab.store.study.researchers import read_audit
 from eqlab.store.study.studies import create_study
 
 
@@ -326,3 +328,63 @@ def test_a_page_sent_from_two_tabs_at_once_is_kept_once(make_participation):
         tab.join(30)
     assert sorted(outcomes) == ["again", "again", "again", "saved"]
     assert count(participation, answers) == 1
+
+
+def test_a_clock_set_back_keeps_nobody_waiting_and_makes_no_time_of_nothing(make_participation, clock):
+    participation = make_participation(arms=("a",), batches=1, lease=10.0)
+    slow = participation.arrive("slow", "en")
+    view = take(participation, slow, until="trial")
+    clock.now -= 7200  # the machine was started anew, two hours earlier by its clock
+    assert participation.save(slow, view.number, view.attempt, answer_for(view), shown_at=clock()).outcome == "saved"
+    (answer,) = [one for row in participation.store.scored(participation.design.run.id, PEOPLE, "rating")
+                 for one in row.attempts]  # fmt: skip
+    assert answer.latency is None  # nobody knows it
+    clock.now += 700  # longer than the lease of ten minutes, less than the two hours
+    assert take(participation, participation.arrive("next", "en")).state == "finished"
+
+
+def test_the_time_goes_on_when_the_machines_clock_is_set_back():
+    wall, steady = [1000.0], [5.0]
+    clock = SteadyClock(lambda: wall[0], lambda: steady[0])
+    assert clock() == 1000.0
+    wall[0], steady[0] = 1000.0 - 7200, 15.0
+    assert clock() == 1010.0
+    wall[0], steady[0] = 2000.0, 25.0  # set right, or woken up
+    assert clock() == 2000.0
+
+
+def test_the_number_of_pages_is_right_from_the_first_page_on(make_participation):
+    participation = make_participation(batches=1, attention=2)
+    person = participation.arrive("h", "en")
+    totals = set()
+    while (view := participation.look(person)).step is not None:
+        totals.add(view.total)
+        if view.step.kind == "consent":
+            participation.consent(person, agreed=True)
+        else:
+            participation.save(person, view.number, view.attempt, answer_for(view))
+    assert totals == {view.number + 1}
+
+
+def test_the_pseudonym_of_somebody_erased_leaves_the_audit(make_participation):
+    participation = make_participation()
+    person, other = participation.arrive("h", "en"), participation.arrive("i", "en")
+    for one in (person, other):
+        take(participation, one, until="trial")
+        participation.send_away(one, "returned", "ada")
+    erase_person(participation, person, "person")
+    told = [one.detail.get("person") for one in read_audit(participation.store, "small")]
+    assert told == ["erased", other]
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_deleted_is_said_only_when_nothing_is_left_in_the_files(make_participation, monkeypatch):
+    monkeypatch.setattr("eqlab.store.engine._SCRUB", 0.01)
+    participation = make_participation()
+    people = [participation.arrive(name, "en") for name in "hi"]
+    for person in people:
+        take(participation, person)
+    with participation.store.engine.connect() as reader:
+        reader.execute(select(answers)).first()  # somebody reads, and holds the log
+        assert erase_cleanly(participation, people[0], "person")[1] is False
+    assert erase_cleanly(participation, people[1], "person")[1] is True

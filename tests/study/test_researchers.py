@@ -129,8 +129,30 @@ def test_alerts_reach_a_web_hook_and_a_command(tmp_path):
     assert (tmp_path / "mail").read_text() == "small: Every place is done (2).\n"
 
 
+def test_an_alert_that_could_not_be_sent_is_sent_later_with_a_count(make_participation):
+    participation = make_participation(arms=("a",), batches=1)
+    take(participation, participation.arrive("h", "en"))
+    told, works = [], False
+
+    def tell(alert):
+        told.append(alert.text)
+        return works
+
+    watch = AlertWatch([type("Served", (), {"participation": participation})()], tell)
+    watch.look()
+    watch.look()
+    works = True
+    watch.look()
+    watch.look()
+    assert told == [
+        "Every place is done (1).",
+        "Every place is done (1). (Sent late; failed attempts: 1.)",
+        "Every place is done (1). (Sent late; failed attempts: 2.)",
+    ]
+
+
 def test_an_alert_that_cannot_be_delivered_stops_nothing():
-    teller("http://127.0.0.1:9/", "exit 3")(Alert("small", "done", "x"))
+    assert teller("http://127.0.0.1:9/", "exit 3")(Alert("small", "done", "x")) is False
     assert subprocess.run("exit 3", shell=True, check=False).returncode == 3
 
 

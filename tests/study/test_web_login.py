@@ -1,6 +1,7 @@
 """The researcher's login and sessions, and the secret and the password that a server starts with."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from small_study import small_design
@@ -72,6 +73,24 @@ def test_sessions_end_with_time_and_with_the_password(make_site):
     changed.cookies = client.cookies
     assert client.get("/researcher/small").url.path == "/researcher/small"
     assert changed.get("/researcher/small").url.path == "/researcher/login"
+
+
+def test_the_owners_session_outlives_a_restart_and_ends_with_the_password(make_site, tmp_path):
+    def started(password):
+        given = {"EQLAB_STUDY_SECRET": GOOD, "EQLAB_STUDY_PASSWORD": password}
+        return credentials(tmp_path, "localhost", "", "", given).settings
+
+    first, again, other = started(PASSWORD), started(PASSWORD), started("another good password")
+    assert first.password_hash != again.password_hash  # a hash has a salt of its own
+    assert first.session_key == again.session_key != other.session_key
+    site = make_site(password_hash=HASH, session_key=first.session_key)
+    client = site.browser()
+    login(client)
+    here = site.app.state.site
+    here.settings = replace(here.settings, password_hash=again.password_hash, session_key=again.session_key)
+    assert client.get("/researcher/small/status.json").status_code == 200
+    here.settings = replace(here.settings, session_key=other.session_key)
+    assert client.get("/researcher/small/status.json").status_code == 401
 
 
 def test_logging_out_ends_the_session_wherever_its_cookie_was_copied(make_site):

@@ -329,6 +329,18 @@ def test_stop_and_delete_leaves_nothing(make_site):
             assert connection.execute(select(func.count()).select_from(table)).scalar() == 0
 
 
+def test_who_deletes_while_somebody_reads_the_store_is_told_what_is_left(make_site, monkeypatch):
+    monkeypatch.setattr("eqlab.store.engine._SCRUB", 0.01)
+    site = make_site()
+    client = site.browser()
+    walk(client, enter(client), until=lambda page: "v.rating" in page.text)
+    with site.store.engine.connect() as reader:
+        reader.execute(select(answers)).first()
+        told = client.post("/s/small/stop", content="what=delete").text
+    assert "The last traces in the database" in told
+    assert "Your answers have been deleted." not in told
+
+
 def test_a_deleted_person_s_cookie_is_nobody_s(make_site):
     site = make_site()
     client, copy = site.browser(), site.browser()

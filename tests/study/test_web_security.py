@@ -192,8 +192,18 @@ def test_an_error_shows_no_trace_and_logs_no_values(make_site, monkeypatch, capl
     assert where(ValueError("x")) == "ValueError"
 
 
-def test_health_reads_the_store(make_site):
+def test_health_says_whether_answers_can_be_saved(make_site):
     site = make_site()
     client = site.browser()
     assert set(client.get("/health").json()) == {"status", "version"}
     assert client.head("/health").status_code == 200
+
+
+def test_health_says_no_on_a_store_that_can_only_be_read(make_site):
+    site = make_site()
+    client = site.browser()
+    with site.store.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE buckets")
+        connection.exec_driver_sql("CREATE VIEW buckets AS SELECT 1 AS key")  # can be read, and not written to
+    found = client.get("/health")
+    assert (found.status_code, found.json()["status"]) == (503, "nothing can be saved")

@@ -135,10 +135,14 @@ def links(
     file: File,
     ids: Annotated[Path, typer.Argument(metavar="IDS", help="A text file with a panel's id on each line.")],
     url: Annotated[str, typer.Option("--url", metavar="URL", help="How participants reach the server.")],
+    days: Annotated[int, typer.Option("--days", min=1, max=3650, help="How long the links are good.")] = 60,
 ) -> None:
-    """Write a signed link for each id: with it a person is let in from any device, and nobody else can make one.
+    """Write a signed link for each id: with it a person is let in from any device, and nobody else can make one. It is
+    good for 60 days, or --days.
 
     With `signed = true` under [panel] only such links open the door."""
+    import time
+
     from eqlab.core.environment import data_folder
     from eqlab.core.errors import UsageError
     from eqlab.study.file import read_study
@@ -149,9 +153,10 @@ def links(
     if not study.panel.person:
         raise UsageError(f"Study '{study.id}' has no panel.", "Name one under [panel].")
     secret = known_secret(data_folder())
+    until = int(time.time()) + days * 24 * 3600
     for line in ids.read_text(encoding="utf-8").splitlines():
         if line.strip():
-            typer.echo(signed_link(secret, url.rstrip("/"), study.id, study.panel, line))
+            typer.echo(signed_link(secret, url.rstrip("/"), study.id, study.panel, line, until))
 
 
 def approve(

@@ -25,6 +25,7 @@ BUSY = 30.0
 PATIENCE = 60.0
 """Seconds in which a database server may come back."""
 _PAUSE = 0.5
+_OF_PEOPLE = ("answers", "planned", "events", "arrivals", "panel_ids", "participants", "trials", "audit")
 _SCRUB = 2.0
 """Seconds that emptying the write-ahead log waits for readers."""
 _Done = TypeVar("_Done")
@@ -181,7 +182,7 @@ def scrub(engine: Engine) -> bool:
     with said_plainly(engine):
         if engine.dialect.name != "sqlite":
             with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                connection.exec_driver_sql("VACUUM answers, planned, events, arrivals, panel_ids, participants, trials")
+                connection.exec_driver_sql(f"VACUUM {', '.join(_OF_PEOPLE)}")
             return True
         own = engine.raw_connection()  # a checkpoint needs a connection that is in no transaction
         try:

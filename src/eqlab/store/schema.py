@@ -279,4 +279,5 @@ audit = Table(
     Column("action", String(32), nullable=False),
     Column("detail", Text, nullable=False),
 )
-"""What researchers did: looked at results, exported, erased, released, paused. Rows are only added."""
+"""What researchers did: looked at results, exported, erased, released, paused. Rows are only added; the pseudonym of
+somebody who is erased leaves them."""

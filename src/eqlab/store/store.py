@@ -65,9 +65,12 @@ class Store(Reader):
         self.engine.dispose()
 
     def ping(self) -> None:
-        """Raises unless the database answers."""
-        with reading(self.engine) as connection:
-            connection.execute(text("SELECT 1"))
+        """Raises unless the database takes what is written: one row of its own, written anew each time."""
+        with writing(self.engine) as connection:
+            connection.execute(text("DELETE FROM buckets WHERE key = 'ping'"))
+            connection.execute(
+                text("INSERT INTO buckets (key, tokens, at) VALUES ('ping', 0, :at)"), {"at": time.time()}
+            )
 
     # -- writing ---------------------------------------------------------------------------------------------
 

@@ -58,18 +58,25 @@ def tombstone(secret: bytes, study: str, panel_id: str) -> str:
     return hmac.new(derive(secret, "tombstone"), text.encode(), hashlib.sha256).hexdigest()
 
 
-def signature(secret: bytes, study: str, panel_id: str) -> str:
-    """Proves that a link to a study was made for this id by the holder of the secret."""
-    text = f"{study}\0{one_spelling(panel_id)}"
+def signature(secret: bytes, study: str, panel_id: str, until: int = 0) -> str:
+    """Proves that a link to a study was made for this id by the holder of the secret, and until when it is good."""
+    text = f"{study}\0{one_spelling(panel_id)}" + (f"\0{until}" if until else "")
     return _short(hmac.new(derive(secret, "link"), text.encode(), hashlib.sha256).digest(), 26)
 
 
-def is_signed(secret: bytes, study: str, panel_id: str, given: str) -> bool:
-    return hmac.compare_digest(given.lower().encode(), signature(secret, study, panel_id).encode())
+def is_signed(secret: bytes, study: str, panel_id: str, given: str, now: float = 0.0) -> bool:
+    """`given` is the signature, with the time until which it is good in seconds before a hyphen. Links that 0.2 made
+    have no such time and stay good."""
+    when, _, sign = given.rpartition("-")
+    if when and not (when.isascii() and when.isdecimal() and len(when) < 12 and int(when) >= now):
+        return False
+    good = signature(secret, study, panel_id, int(when or 0))
+    return hmac.compare_digest(sign.lower().encode(), good.encode())
 
 
-def signed_link(secret: bytes, base: str, study: str, panel: Panel, panel_id: str) -> str:
-    query = f"{quote(panel.person)}={quote(panel_id.strip())}&{SIGNATURE}={signature(secret, study, panel_id)}"
+def signed_link(secret: bytes, base: str, study: str, panel: Panel, panel_id: str, until: int = 0) -> str:
+    sign = (f"{until}-" if until else "") + signature(secret, study, panel_id, until)
+    query = f"{quote(panel.person)}={quote(panel_id.strip())}&{SIGNATURE}={sign}"
     return f"{base}/s/{study}?{query}"
 
 

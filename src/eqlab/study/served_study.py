@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 from eqlab.core.moves import Move, Saved, Unknown, View
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
+from eqlab.store.engine import scrub
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import erase_cleanly
 from eqlab.study.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ Told = TypeVar("Told")
 _WRITERS_POSTGRESQL = 2
 """One can work while the other waits for the disk. SQLite has one: a second would only wait for the first."""
 _READERS = 2
+_SCRUB_AGAIN = 20.0
+"""Seconds after which the traces of somebody erased are looked for again."""
 _MOST = 64
 """Served by one call."""
 
@@ -41,6 +45,7 @@ class ServedStudy:
         self._readers = ThreadPoolExecutor(_READERS, "eqlab-served-read")
         self._moves = _Together(self._writers, participation.make)
         self._looks = _Together(self._readers, participation.look_at)
+        self._scrubbing: asyncio.Task[None] | None = None
         self.talks: Conversations | None = None
         if self.study.talk is not None:
             from eqlab.study import conversations
@@ -61,6 +66,19 @@ class ServedStudy:
 
     async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: work(*args, **kwargs))
+
+    async def erase(self, person: str) -> bool:
+        """A person deletes what they answered; whether nothing is left in the database's files. If somebody reads there
+        at the moment, it is tried again until nothing is."""
+        _, clean = await self.write(erase_cleanly, self.participation, person, "person")
+        if not clean and self._scrubbing is None:
+            self._scrubbing = asyncio.get_running_loop().create_task(self._scrub())
+        return clean
+
+    async def _scrub(self) -> None:
+        while not await self.write(scrub, self.participation.store.engine):
+            await asyncio.sleep(_SCRUB_AGAIN)
+        self._scrubbing = None
 
     def close(self) -> None:
         """Waits for what is being written."""

@@ -207,7 +207,8 @@ class Answering:
                 return Saved(who.person, "refused", wrong)
             took, possible = self._took(who, page)
             self._changes.answer(self._answer(page, trial, page.attempt, took))
-            more: dict[str, Any] = {"away": min(round(max(0.0, page.away), 1), took)}
+            away = round(max(0.0, page.away), 1)
+            more: dict[str, Any] = {"away": away if took is None else min(away, took)}
             more |= {"pasted": page.pasted} if page.pasted else {}
             more |= {} if possible else {"impossible": True}
         else:
@@ -287,11 +288,15 @@ class Answering:
             latency=took, at=self._now,
         )  # fmt: skip
 
-    def _took(self, who: Person, page: FilledPage) -> tuple[float, bool]:
+    def _took(self, who: Person, page: FilledPage) -> tuple[float | None, bool]:
         """Seconds on a page, and whether what the page said of them is possible. Nobody sees a page before the one
         before it is saved: the server's own clock bounds the time, whatever a browser says. Simulated people, who are
-        marked as such, have no time of their own and are believed."""
-        most = max(0.0, self._now - who.seen_at)
+        marked as such, have no time of their own and are believed. Where the clock was set back between two pages
+        nobody knows the time."""
+        most = self._now - who.seen_at
+        if most < 0 and not is_simulated(who.person):
+            return None, True
+        most = max(0.0, most)
         if page.shown_at is None:
             return most, True
         said = self._now - page.shown_at

@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from eqlab.core.design import Design, steps_from_json
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import ENDED, ENDING, Arrival, ConsentMove, FilledPage, Move, Saved, State, Unknown, View, Why
+from eqlab.core.trials import Trial
 from eqlab.store.engine import reading, take_turn, writing
 from eqlab.store.schema import panel_events
 from eqlab.store.store import Store
@@ -23,17 +24,33 @@ from eqlab.store.study.researchers import note
 T = TypeVar("T", Saved, View)
 
 
+class SteadyClock:
+    """The time of day that never goes back while the program runs: where somebody sets the machine's clock back, it
+    goes on from where it was. So nobody waits for a clock to catch up, and no page takes less than no time."""
+
+    def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic) -> None:
+        self._wall, self._steady = wall, steady
+        self._ahead = wall() - steady()
+
+    def __call__(self) -> float:
+        steady = self._steady()
+        self._ahead = max(self._ahead, self._wall() - steady)
+        return steady + self._ahead
+
+
+steady_time = SteadyClock()
+
+
 class Participation:
     """Safe to call from several threads and processes."""
 
-    def __init__(self, store: Store, design: Design, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, store: Store, design: Design, clock: Callable[[], float] = steady_time) -> None:
         self.store = store
         self.design = design
         self.study = design.study
         self.clock = clock
         self._first = len(design.first_steps())
-        self._total = max(len(batch.trials) for batch in design.batches) + len(design.first_steps()) + 1
-        self._total += min(self.study.checks.attention, len(design.attention))
+        self._total = self._first + max(len(design.own_steps(one.arm, one.number, 0)) for one in design.batches)
 
     # -- looking -----------------------------------------------------------------------------------------------
 
@@ -77,6 +94,16 @@ class Participation:
             given = last_given(connection, self.design.run.id, person, trial.id)
         before = replace(view, number=view.number - 1, step=step, trial=trial, attempt=1, back=False)
         return before, given[-1][1] if given else {}
+
+    def answered(self, person: str, number: int) -> tuple[Trial, Mapping[str, Any]] | None:
+        """The question of page `number` and what counts of a person's answers to it; None where there is none."""
+        with reading(self.store.engine) as connection:
+            who = find_people(connection, self.study.id, [person]).get(person)
+            steps = steps_from_json(who.steps) if who is not None else ()
+            if number >= len(steps) or not steps[number].trial:
+                return None
+            given = last_given(connection, self.design.run.id, person, steps[number].trial)
+        return (self.design.trials[steps[number].trial], given[-1][1]) if given else None
 
     def knows(self, panel_hash: str, session: str | None = None) -> bool:
         """Whether somebody with this panel id takes part, or has come with it in this browser before."""

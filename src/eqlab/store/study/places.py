@@ -40,6 +40,12 @@ _FIRST_OF_STRATUM = (
 )
 _FIND_OVERDUE = select(places.c.number, places.c.person).where(*_OVERDUE)
 _REOPEN_OVERDUE = update(places).where(*_OVERDUE).values(state="open", person=None, held_until=None)
+# A place held for longer than anybody can: the machine's clock was set back, and nobody waits for it to catch up.
+_SHORTEN = (
+    update(places)
+    .where(_OF_STUDY, places.c.state == "held", places.c.held_until > bindparam("longest"))
+    .values(held_until=bindparam("longest"))
+)
 _HOLD_OPEN = (
     update(places)
     .where(*_MINE, places.c.state == "open")
@@ -103,6 +109,8 @@ class Openings:
         study = design.study.id
         self._connection, self._study, self._design = connection, study, design
         take_turn(connection, f"places {study}")
+        longest = {"study": study, "longest": now + design.study.places.lease_minutes * 60}
+        connection.execute(_SHORTEN, longest)
         overdue = connection.execute(_FIND_OVERDUE, {"study": study, "now": now}).all()
         if overdue:
             connection.execute(_REOPEN_OVERDUE, {"study": study, "now": now})

@@ -29,7 +29,7 @@ from eqlab.store.study import places
 from eqlab.store.study.chain import extend
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.places import lock_person
-from eqlab.store.study.researchers import note
+from eqlab.store.study.researchers import forget_in_audit, note
 
 _PAGE = 200
 """Trials read at once."""
@@ -145,6 +145,13 @@ def erase_person(
 ) -> int:
     """Delete everything about a person and open their place; returns how many answers went. That somebody was erased,
     when, by whom and in which arm stays known, and so does a tombstone of the panel's id."""
+    return erase_cleanly(participation, person, by, who)[0]
+
+
+def erase_cleanly(
+    participation: Participation, person: str, by: Literal["person", "researcher"] = "researcher", who: str = ""
+) -> tuple[int, bool]:
+    """The same; and whether nothing is left in the database's own files either, which takes until nobody reads."""
     study, now = participation.study.id, participation.clock()
     with writing(participation.store.engine) as connection:
         row = lock_person(connection, study, person)
@@ -160,8 +167,8 @@ def erase_person(
                 note(connection, now, who, "erased", study, answered=answered, arm=row.arm)
             if row.assigned_at is not None:
                 extend(connection, study, now, [(person, "erased")])
-    scrub(participation.store.engine)
-    return gone
+            forget_in_audit(connection, study, person)
+    return gone, scrub(participation.store.engine)
 
 
 def clear_simulated(participation: Participation, who: str = "") -> int:

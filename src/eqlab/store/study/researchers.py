@@ -1,6 +1,6 @@
 """Researchers of a store: names, roles, who is logged in, and the audit trail of what they did. Passwords come here as
-hashes only; rows of the trail are only added. And token buckets (so many at once, so many more each second), the
-same for all processes of a server."""
+hashes only; rows of the trail are only added, and lose the pseudonyms of people who are erased. And token buckets (so
+many at once, so many more each second), the same for all processes of a server."""
 
 import json
 from collections.abc import Mapping
@@ -101,6 +101,15 @@ def note(connection: Connection, at: float, who: str, action: str, study: str | 
     """Within a transaction: what is done and that it was done are on disk together."""
     row = {"at": at, "who": who[:64], "action": action, "study_id": study, "detail": json.dumps(detail)}
     connection.execute(insert(audit), row)
+
+
+def forget_in_audit(connection: Connection, study: str, person: str) -> None:
+    """Somebody is erased: what was done about them stays known, their pseudonym does not."""
+    query = select(audit.c.id, audit.c.detail).where(audit.c.study_id == study, audit.c.detail.contains(person))
+    for row in connection.execute(query).all():
+        detail = json.loads(row.detail)
+        kept = {name: "erased" if value == person else value for name, value in detail.items()}
+        connection.execute(update(audit).where(audit.c.id == row.id).values(detail=json.dumps(kept)))
 
 
 def write_note(store: Store, at: float, who: str, action: str, study: str | None = None, **detail: Any) -> None:

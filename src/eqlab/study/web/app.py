@@ -29,6 +29,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from eqlab.core.errors import StoreError
 from eqlab.core.moves import Unknown
 from eqlab.study.panels import derive, panel_hash
 from eqlab.study.served_study import ServedStudy
@@ -52,6 +53,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_HEALTHY = 2.0
+"""Seconds for which a write that worked is believed."""
 
 
 class TooLarge(Exception):
@@ -285,9 +288,16 @@ async def _talks(studies: Sequence[ServedStudy]) -> AsyncIterator[None]:
 
 
 async def health(request: Request) -> Response:
-    """Whether the server can read its store."""
-    for served in site_of(request).studies.values():
-        await served.read(served.participation.store.ping)
+    """Whether answers can be saved: something is written, at most every other second, however often it is asked."""
+    site = site_of(request)
+    async with site.health_turn:
+        if time.monotonic() - site.healthy_at > _HEALTHY:
+            try:
+                await site.first.write(site.first.participation.store.ping)
+            except StoreError:
+                say(logging.ERROR, "nothing can be saved")
+                return JSONResponse({"status": "nothing can be saved", "version": version("eqlab")}, 503)
+            site.healthy_at = time.monotonic()
     return JSONResponse({"status": "ok", "version": version("eqlab")})
 
 

@@ -2,6 +2,8 @@
 Outside localhost nothing is made up: the server refuses to start."""
 
 import asyncio
+import hashlib
+import hmac
 import os
 import secrets
 from collections.abc import Mapping
@@ -13,6 +15,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from eqlab.core.errors import DataError, UsageError
+from eqlab.study.panels import derive
 from eqlab.study.web.settings import ServerSettings, check_secret, is_local
 
 SECRET, PASSWORD, HOOK = "EQLAB_STUDY_SECRET", "EQLAB_STUDY_PASSWORD", "EQLAB_STUDY_HOOK"
@@ -55,7 +58,12 @@ def credentials(
         made_up = secrets.token_urlsafe(9)
         hashed = make_hash(made_up)
     hook = environment.get(HOOK, "").encode()
-    return Credentials(ServerSettings(check_secret(secret), hashed, public_url.rstrip("/"), proxy, hook), made_up)
+    kept = check_secret(secret)
+    # A hash has a salt of its own each time it is made; what sessions hang on must not.
+    session_key = hmac.new(derive(kept, "owner"), (password or hashed).encode(), hashlib.sha256).hexdigest()
+    return Credentials(
+        ServerSettings(kept, hashed, public_url.rstrip("/"), proxy, hook, session_key=session_key), made_up
+    )
 
 
 def known_secret(folder: Path, environment: Mapping[str, str] = os.environ) -> bytes:

@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from eqlab.core.errors import StoreError
@@ -135,9 +135,11 @@ def alerts(now: StudyStatus) -> Iterator[Alert]:
 class AlertWatch:
     """Looks at the studies every minute, in a thread of its own."""
 
-    def __init__(self, studies: Sequence[ServedStudy], tell: Callable[[Alert], None]) -> None:
+    def __init__(self, studies: Sequence[ServedStudy], tell: Callable[[Alert], bool | None]) -> None:
+        """`tell` returns False for an alert that did not arrive: it is told again, with how often it was tried."""
         self._studies, self._tell = studies, tell
         self._told: set[tuple[str, str]] = set()
+        self._failed: dict[tuple[str, str], tuple[Alert, int]] = {}
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._work, name="eqlab-alerts", daemon=True)
 
@@ -153,7 +155,13 @@ class AlertWatch:
             for alert in alerts(study_status(served.participation)):
                 if (alert.study, alert.about) not in self._told:
                     self._told.add((alert.study, alert.about))
-                    self._tell(alert)
+                    self._failed[alert.study, alert.about] = (alert, 0)
+        for key, (alert, tries) in list(self._failed.items()):
+            late = "" if not tries else f" (Sent late; failed attempts: {tries}.)"
+            if self._tell(replace(alert, text=f"{alert.text}{late}")) is False:
+                self._failed[key] = (alert, tries + 1)
+            else:
+                del self._failed[key]
 
     def _work(self) -> None:
         while not self._end.wait(_EVERY):
@@ -163,31 +171,33 @@ class AlertWatch:
                 say(logging.WARNING, "alerts could not look at the study", error=type(error).__name__)
 
 
-def teller(url: str, command: str) -> Callable[[Alert], None]:
-    """Posts JSON to `url`, and gives the text to `command` on its standard input; either may be empty."""
+def teller(url: str, command: str) -> Callable[[Alert], bool]:
+    """Posts JSON to `url`, and gives the text to `command` on its standard input; either may be empty. False unless
+    every way that there is has worked."""
 
-    def tell(alert: Alert) -> None:
-        if url:
-            _post(url, alert)
-        if command:
-            _run(command, alert)
+    def tell(alert: Alert) -> bool:
+        posted = not url or _post(url, alert)
+        return (not command or _run(command, alert)) and posted
 
     return tell
 
 
-def _post(url: str, alert: Alert) -> None:
+def _post(url: str, alert: Alert) -> bool:
     body = json.dumps({"study": alert.study, "about": alert.about, "text": f"{alert.study}: {alert.text}"}).encode()
     request = urllib.request.Request(url, body, {"content-type": "application/json"})
     try:
         with urllib.request.urlopen(request, timeout=10):
-            pass
+            return True
     except (urllib.error.URLError, OSError, ValueError) as error:
         say(logging.WARNING, "an alert was not delivered", error=type(error).__name__)
+        return False
 
 
-def _run(command: str, alert: Alert) -> None:
+def _run(command: str, alert: Alert) -> bool:
     """For e-mail, e.g. `mail -s study me@example.org`. The command is the server owner's own."""
     try:
         subprocess.run(shlex.split(command), input=f"{alert.study}: {alert.text}\n", text=True, timeout=30, check=True)
     except (subprocess.SubprocessError, OSError) as error:
         say(logging.WARNING, "an alert was not delivered", error=type(error).__name__)
+        return False
+    return True

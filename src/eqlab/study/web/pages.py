@@ -19,7 +19,7 @@ from starlette.routing import Route
 from eqlab.core.forms import Field, Number, Writing, points_left, settled
 from eqlab.core.moves import ENDED, Arrival, ConsentMove, FilledPage, Saved, Unknown, View
 from eqlab.core.trials import Trial
-from eqlab.store.study.records import erase_person, find_by_panel
+from eqlab.store.study.records import find_by_panel
 from eqlab.study.panels import (
     SIGNATURE,
     is_signed,
@@ -35,7 +35,7 @@ from eqlab.study.texts import Texts
 from eqlab.study.web import talk
 from eqlab.study.web.render import blocks, columns, questions
 from eqlab.study.web.settings import device_class
-from eqlab.study.web.site import Site, Visit, is_https, redirect, study_of, visit_of
+from eqlab.study.web.site import Site, Visit, client_of, is_https, network_of, redirect, study_of, visit_of
 
 SIMULATED = "x-eqlab-simulated"
 """Header with which a simulated person says so."""
@@ -55,7 +55,8 @@ async def arrive(request: Request) -> Response:
         return site.render.page("start", study.language, study=study)
     if given is None:
         return site.render.message("panel", study.language, 403, study=study)
-    signed = is_signed(site.settings.secret, study.id, given, request.query_params.get(SIGNATURE, ""))
+    sign = request.query_params.get(SIGNATURE, "")
+    signed = is_signed(site.settings.secret, study.id, given, sign, site.clock())
     if panel.signed and not signed:
         return site.render.message("panel", study.language, 403, study=study)
     if here is not None and await _another(served, here, panel_hash(site.settings.secret, given)):
@@ -104,7 +105,7 @@ async def resume(request: Request) -> Response:
     person = site.cookies.unseal(fields.get("who", ""), site.clock())
     if person is None:
         return site.render.message("unknown", study.language, 401, study=study)
-    if not await site.allows(request, "resume", f"{study.id} {person}"):
+    if not await site.allows(request, "resume", f"{study.id} {person} {network_of(client_of(request))}"):
         return site.busy(study.language)
     if not same_code(fields.get("code", ""), resume_code(site.settings.secret, study.id, person)):
         sealed = site.cookies.seal(person, site.clock())
@@ -202,7 +203,8 @@ async def page(request: Request) -> Response:
     view = await visit.look()
     if view.step is not None and view.step.kind == "talk":
         return await talk.show(visit, view)
-    return visit.to("done") if view.step is None else _show(visit, view)
+    dropped = "dropped" in request.query_params
+    return visit.to("done") if view.step is None else _show(visit, view, dropped=dropped)
 
 
 async def answer(request: Request) -> Response:
@@ -212,12 +214,13 @@ async def answer(request: Request) -> Response:
     if saved.outcome == "turned_away":
         where = f"/s/{visit.study.id}/elsewhere"
         return JSONResponse({"outcome": "ended", "next": where}) if wants_json(request) else visit.to("elsewhere")
+    where = "page?dropped=1" if post and saved.outcome == "again" and await _dropped(visit, post) else "page"
     if wants_json(request):
         status = 422 if saved.outcome == "refused" else 200
-        body = {"outcome": saved.outcome, "problems": dict(saved.problems), "next": f"/s/{visit.study.id}/page"}
+        body = {"outcome": saved.outcome, "problems": dict(saved.problems), "next": f"/s/{visit.study.id}/{where}"}
         return JSONResponse(body, status)
     if saved.outcome != "refused":
-        return visit.to("page")
+        return visit.to(where)
     if post is not None and post.correct:
         found = await visit.served.read(visit.served.participation.look_back, visit.person)
         return _show(visit, found[0], post, saved.problems) if found else visit.to("page")
@@ -243,6 +246,15 @@ async def save(visit: Visit, post: PostedPage) -> Saved:
     return await visit.served.make(page)
 
 
+async def _dropped(visit: Visit, post: PostedPage) -> bool:
+    """Whether another answer than this one is kept, of a page that was answered before: in another tab, say."""
+    found = await visit.served.read(visit.served.participation.answered, visit.person, post.step)
+    if found is None:
+        return False
+    trial, kept = found
+    return dict(settled(trial.form, post.values, typed=post.typed)) != dict(kept)
+
+
 async def back(request: Request) -> Response:
     """The page before with what was answered, until the next one is."""
     visit = visit_of(request)
@@ -263,9 +275,9 @@ async def stop(request: Request) -> Response:
     wish = (await request.body()).decode("ascii", "replace")
     if wish == "what=delete":
         talked = talk.told_at_end(visit.study, await visit.look())
-        await visit.served.write(erase_person, visit.served.participation, visit.person, "person")
+        clean = await visit.served.erase(visit.person)
         code = visit.study.panel.code("complete") if talked and talked.paid else ""
-        gone = visit.page("deleted", at_panel=bool(visit.study.panel.person), talked=talked, code=code)
+        gone = visit.page("deleted", at_panel=bool(visit.study.panel.person), talked=talked, code=code, clean=clean)
         visit.site.cookies.forget_person(gone, visit.study.id)
         return gone
     if wish == "what=keep":
@@ -323,9 +335,15 @@ def wants_json(request: Request) -> bool:
 
 
 def _show(
-    visit: Visit, view: View, post: PostedPage | None = None, problems: Mapping[str, str] | None = None
+    visit: Visit,
+    view: View,
+    post: PostedPage | None = None,
+    problems: Mapping[str, str] | None = None,
+    *,
+    dropped: bool = False,
 ) -> Response:
-    """The person's current page; with `problems`, again, what was chosen kept."""
+    """The person's current page; with `problems`, again, what was chosen kept. `dropped`: the answer that they have
+    just sent is not the one that is kept."""
     study, step = visit.study, view.step
     if step is None:
         return visit.to("done")
@@ -339,7 +357,8 @@ def _show(
         "mark": visit.site.cookies.mark(study.id, view.person),
         "problems": [(_anchor(trial, key), text) for key, text in said.items()],
         "correct": post is not None and post.correct,
-        "resume": resume_code(visit.site.settings.secret, study.id, view.person) if view.number else "",
+        "dropped": dropped,
+        "resume": visit.resume_code(view),
         "minutes_left": visit.minutes_left(view),
     }
     status = 422 if said else 200

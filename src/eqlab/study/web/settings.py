@@ -39,10 +39,12 @@ class ServerSettings:
     """New people from one address at once (a classroom); `arrival_rate` more each second."""
     arrival_rate: float = 1 / 60
     resume_burst: float = 5.0
-    """Guesses at one person's resume code."""
+    """Guesses at one person's resume code from one address: a stranger's do not keep the person out."""
     resume_rate: float = 1 / 60
     login_burst: float = 5.0
     login_rate: float = 1 / 30
+    session_key: str = ""
+    """Stays the same as long as the password does, in every process and after every start: sessions end with it."""
     texts: Mapping[str, Texts] = field(default_factory=dict)
     """Languages beside those that ship."""
 

@@ -1,9 +1,11 @@
 """What the handlers share: the studies, the renderer, who sends a request, limits by address, cookies."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
 import ipaddress
+import math
 import secrets
 import time
 from collections import OrderedDict
@@ -18,9 +20,10 @@ from starlette.responses import RedirectResponse, Response
 from eqlab.core.errors import UsageError
 from eqlab.core.moves import Unknown, View
 from eqlab.core.study import Study
+from eqlab.store.study.participation import steady_time
 from eqlab.store.study.researchers import give_token, take_token
 from eqlab.study.overview import expected_minutes
-from eqlab.study.panels import derive
+from eqlab.study.panels import derive, resume_code
 from eqlab.study.results.status import StudyStatus
 from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.credentials import PasswordGate
@@ -50,7 +53,10 @@ class Site:
         self.hooks = VisitLimiter(settings.arrival_burst * 10, 2.0)
         self.gate = PasswordGate(settings.password_hash)
         self.statuses: dict[str, tuple[float, StudyStatus]] = {}
-        self.clock = time.time
+        self.clock: Callable[[], float] = steady_time
+        self.health_turn = asyncio.Lock()
+        self.healthy_at = -math.inf
+        """When something was last written to see whether it can be."""
         self._minutes: dict[str, float] = {}
 
     def minutes(self, served: ServedStudy) -> float:
@@ -90,7 +96,7 @@ class Site:
 
     def session_id(self, session: str, name: str) -> str:
         """What the store knows a login by. The server's own password is part of it: a new one ends its sessions."""
-        own = self.settings.password_hash if name == "researcher" else ""
+        own = (self.settings.session_key or self.settings.password_hash) if name == "researcher" else ""
         return hashlib.sha256(f"{session}\0{name}\0{own}".encode()).hexdigest()
 
     def limit_key(self, what: str, whom: str) -> str:
@@ -136,6 +142,12 @@ class Visit:
         share = 1 - view.number / max(view.total, 1)
         left = round(self.site.minutes(self.served) * share)
         return left if view.number and left >= 1 else None
+
+    def resume_code(self, view: View) -> str:
+        """Once they have consented, and where a panel's link asks for it: without a panel every link begins anew."""
+        if not view.number or not self.study.panel.person:
+            return ""
+        return resume_code(self.site.settings.secret, self.study.id, view.person)
 
     async def look(self) -> View:
         return await self.served.look(self.person)

@@ -18,7 +18,6 @@ from eqlab.core.moves import View
 from eqlab.core.study import Study
 from eqlab.store.study.researchers import take_token
 from eqlab.study.conversations import Conversations
-from eqlab.study.panels import resume_code
 from eqlab.study.talks import TalkView
 from eqlab.study.web.render import Block, blocks
 from eqlab.study.web.site import Visit, visit_of
@@ -219,7 +218,7 @@ async def show(
         shown=blocks(talk.shown or words["listener"]),
         problems=said,
         given=given or PostedTurn(talk.step, talk.turn, "send"),
-        resume=resume_code(visit.site.settings.secret, study.id, view.person) if view.number else "",
+        resume=visit.resume_code(view),
         minutes_left=visit.minutes_left(view),
         mark=visit.site.cookies.mark(study.id, view.person),
     )
