@@ -345,6 +345,18 @@ def test_neighbours_and_people_are_told_apart_with_all_compared_at_once():
     assert "more than" not in conclusion(rank([*models, people]))
 
 
+@pytest.mark.parametrize(
+    ("speakers", "said"),
+    [({"a"}, "with this speaker,"), ({"a", "b"}, "with these 2 speakers,"), ({"people"}, ""), ((), "")],
+)
+def test_a_verdict_on_talks_says_whose_it_is(speakers, said):
+    both = [one("x", drawn(1, gap=15), speakers=frozenset(speakers)), one("y", drawn(2), speakers=frozenset(speakers))]
+    text = conclusion(rank(both), "personas")
+    assert "x is better than y" in text
+    assert ("a sample: with another the order may be another." in text) == bool(said)
+    assert said in text
+
+
 def test_short_forms_are_compared_by_the_interval_that_takes_questions_for_a_sample():
     """The displayed interval is of the score on the full form; "better" speaks of such questions."""
     narrow = [bare("a", 60.0, 58.0, 62.0), bare("b", 55.0, 53.0, 57.0)]
