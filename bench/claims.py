@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import claims_talks
 import numpy as np
 import numpy.typing as npt
-from claims_items import default, equating, groups, halves, kappa, shares, short
+from claims_items import default, equating, families, groups, halves, kappa, shares, short
 from claims_judges import JUDGES
 from claims_pairs import PAIRS
 from claims_people import ppi, strengths
@@ -219,6 +219,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "bounded": (bounded, 4000),
     "components": (components, 400),
     "groups": (groups, 200),
+    "families": (families, 600),
     "equating": (equating, 300),
     "halves": (halves, 100),
     "short": (short, 20),
@@ -226,6 +227,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "default": (default, 1000),
     "kappa": (kappa, 2000),
     "speakers": (claims_talks.speakers, 400),
+    "few_speakers": (claims_talks.few_speakers, 400),
     "people": (claims_talks.people, 300),
     **PAIRS,
     **JUDGES,

@@ -10,14 +10,14 @@ SDS = {"persona": 12.0, "speaker": 10.0, "listener:persona": 6.0, "listener:spea
 """Points; of the order of SAGE's published talks."""
 
 
-def _world(random: np.random.Generator, personas: int, speakers: int) -> Floats:
+def _world(random: np.random.Generator, personas: int, speakers: int, taste: float = SDS["listener:speaker"]) -> Floats:
     """Ends of talks by listener (two, who do not differ), persona and speaker: whole numbers from 0 to 100."""
     ends = (
         50.0
         + random.normal(0, SDS["persona"], (1, personas, 1))
         + random.normal(0, SDS["speaker"], (1, 1, speakers))
         + random.normal(0, SDS["listener:persona"], (2, personas, 1))
-        + random.normal(0, SDS["listener:speaker"], (2, 1, speakers))
+        + random.normal(0, taste, (2, 1, speakers))
         + random.normal(0, SDS["rest"], (2, personas, speakers))
     )
     return np.asarray(np.clip(np.round(ends), 0, 100))
@@ -117,6 +117,42 @@ def people(times: int) -> None:
         f"People's talks joined with simulated ones: 3 listeners, 60 personas, {times} experiments a row",
         ("the simulation is", "talks of people a listener", "people", "people's own interval", "joined", "width",
          "width, joined", "joined difference"),
+        rows,
+    )  # fmt: skip
+
+
+def few_speakers(times: int) -> None:
+    """Differences for speakers nobody asked, where few were: over both as they are, and with what published talks know
+    of speakers. Unfriendly: speakers who move a listener four times as far as in the published talks."""
+    from eqlab.comparison.speakers import difference, moderated
+
+    rows = Rows()
+    for personas in (20, 60):
+        for count in (2, 3, 5):
+            for taste in (0.0, 3.0, 5.0, 8.0, 12.0):
+                random = np.random.default_rng(1000 * personas + 10 * count + int(taste))
+                held = [0.0, 0.0, 0.0]
+                width = [0.0, 0.0]
+                for _ in range(times):
+                    ends = _world(random, personas, count, taste)
+                    one, other = (
+                        {(f"p{p}", f"s{s}"): float(own[p, s]) for p in range(personas) for s in range(count)}
+                        for own in ends
+                    )
+                    gaps = (ends[0] - ends[1]).mean(axis=1)
+                    held[0] += abs(gaps.mean()) <= 2.0 * gaps.std(ddof=1) / personas**0.5
+                    for place, found in enumerate((difference(one, other), moderated(one, other))):
+                        low, high = found.low or 0.0, found.high or 0.0
+                        held[place + 1] += low <= 0.0 <= high
+                        width[place] += (high - low) / 2
+                rows.append(
+                    (personas, count, taste, *(share(one, times) for one in held),
+                     *(f"±{one / times:.1f}" for one in width))
+                )  # fmt: skip
+    show(
+        f"Talks: differences for speakers nobody asked, {times} experiments a row",
+        ("personas", "speakers", "SD of a speaker's effect on a listener", "over personas", "over both",
+         "as in published talks", "width, both", "width, as in published talks"),
         rows,
     )  # fmt: skip
 

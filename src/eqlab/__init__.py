@@ -17,6 +17,7 @@ _HOME = {
     "arun": "eqlab.runs.ask",
     "compare_runs": "eqlab.comparison.frames",
     "open_store": "eqlab.store.access",
+    "plot": "eqlab.publish.plot",
     "prepare": "eqlab.runs.request",
     "results": "eqlab.runs.score",
     "run": "eqlab.runs.ask",

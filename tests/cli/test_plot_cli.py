@@ -17,9 +17,46 @@ def test_svg_is_well_formed_and_names_everybody(eqlab, tmp_path, kind):
     assert any(word.startswith("85.73" if kind == "forest" else "0.") for word in words)
 
 
+@pytest.mark.parametrize(("size", "wide", "high"), [("slide", 1280, 720), ("paper", 720, 540), ("square", 1080, 1080)])
+def test_a_canvas_is_filled_and_says_what_it_shows(eqlab, tmp_path, size, wide, high):
+    assert eqlab("plot", *MODELS, "--size", size, "-o", "x.svg").code == 0
+    root = ElementTree.parse(tmp_path / "x.svg").getroot()
+    assert (root.get("width"), root.get("height")) == (str(wide), str(high))
+    _, _, across, down = (int(part) for part in root.get("viewBox").split())
+    texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
+    assert {"EQ-Bench v2", "n = 171 · lines: 95 % intervals", "gpt-4-0314"} <= {text.text for text in texts}
+    assert not any((text.text or "").startswith("lmsys") for text in texts), "nobody else was asked for"
+    lowest = max(int(text.get("y")) for text in texts if (text.get("y") or "").isdecimal())
+    assert lowest + 66 > 0.85 * down, "no empty quarter below"
+    assert abs(across / down - wide / high) < 0.01
+    heat = eqlab("plot", "heat", *MODELS, "--size", size, "-o", "y.svg")
+    assert heat.code == 0, heat.err
+    assert ElementTree.parse(tmp_path / "y.svg").getroot().get("height") == str(high)
+
+
+def test_published_models_stand_beside_ones_own(eqlab, server, published, tmp_path):
+    server.reply = lambda body, number: "\n".join(
+        f"{word}: 3" for word in body["messages"][-1]["content"].partition("feel...\n")[2].split("\n")[:4]
+    )
+    asked = ("-b", "eqbench", "--items", "published", "--limit", 6, "--base-url", server.url)
+    assert eqlab("run", "mine", *asked, EQLAB_DATA=published).code == 0
+    for flags, count in (((), 13), (("--alone",), 1)):
+        assert eqlab("plot", *flags, "-o", "x.svg").code == 0
+        assert (tmp_path / "x.svg").read_text().count('r="5"') == count
+    assert "mine" in (tmp_path / "x.svg").read_text()
+    import eqlab as api
+
+    with api.open_store("") as store:
+        picture = api.plot(store, "last", size="slide")
+    assert picture._repr_svg_().startswith("<svg")
+    assert picture.save(tmp_path / "z.svg").read_text() == picture.svg
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("plot", *MODELS, "--kind", "heet", "-o", "x.svg"), "Did you mean heat?"),
+        (("plot", *MODELS, "--size", "slides", "-o", "x.svg"), "Did you mean slide?"),
         (("plot", *MODELS, "-o", "x.gif"), "ends with .svg, .png, .pdf"),
         (("plot", *MODELS, "-o", "nowhere/x.svg"), "no folder"),
         (("plot", *MODELS, "--kind", "pie", "-o", "x.svg"), "forest, profile, heat, cost, people"),

@@ -61,7 +61,7 @@ def test_a_gate_counts_a_larger_distance_as_a_loss():
 def test_the_strongest_answer_without_skill_is_the_nearest():
     floor = (Baseline("2.5 to each", 0.5), Baseline("random", 4.5))
     weak = compared(result("near", NEAR, baselines=floor), result("far", FAR, baselines=floor))
-    assert "Below '2.5 to each', a no-skill baseline (0.50): near and far." in conclusion(weak.verdict)
+    assert "near and far are below '2.5 to each', a no-skill baseline (0.50)." in conclusion(weak.verdict)
 
 
 def test_what_could_not_be_read_may_count_as_the_largest_distance():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eqlab.comparison.speakers import difference
+from eqlab.comparison.speakers import difference, moderated
 
 
 def ends(values):
@@ -47,3 +47,24 @@ def test_what_cannot_be_said_is_not():
     assert few.low is None
     assert few.note
     assert difference({}, same).value is None
+
+
+def test_published_talks_make_two_speakers_usable():
+    """Speakers who move a listener as far as is taken for granted: held as promised, and much narrower."""
+    draw = np.random.default_rng(4)
+    hits = 0
+    narrower = []
+    for _ in range(100):
+        gap = draw.normal(0, 5 * 2**0.5, (1, 2)) + draw.normal(0, 8, (20, 1)) + draw.normal(0, 20, (20, 2))
+        one, other = ends(50 + gap), ends(np.full_like(gap, 50.0))
+        cautious, found = difference(one, other), moderated(one, other)
+        assert found.value == pytest.approx(cautious.value)
+        hits += found.low <= 0 <= found.high
+        narrower.append((found.high - found.low) / (cautious.high - cautious.low))
+    assert hits >= 93
+    assert np.median(narrower) < 0.5
+    assert moderated(ends(np.zeros((4, 2))), ends(np.zeros((4, 2)))).value is None
+    many = ends(draw.normal(50, 20, (200, 40)))
+    alone = dict.fromkeys(many, 50.0)
+    gaps = [float(one.high - one.low) for one in (difference(many, alone), moderated(many, alone))]
+    assert gaps[1] == pytest.approx(gaps[0], rel=0.5)  # many speakers tell for themselves

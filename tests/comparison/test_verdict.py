@@ -213,7 +213,7 @@ def test_who_has_no_rank_is_named_with_the_reason():
 def test_baselines_are_held_against_the_weak_ones():
     floor = (Baseline("random", 10), Baseline("all fives", 62))
     found = rank([bare("a", 80, 75, 85, baselines=floor), bare("c", 60, 55, 65, baselines=floor)])
-    assert conclusion(found).endswith("Not clearly better than 'all fives', a no-skill baseline (62.0): c.")
+    assert conclusion(found).endswith("c is not clearly better than 'all fives', a no-skill baseline (62.0).")
 
 
 def test_a_result_becomes_a_contender():
@@ -314,7 +314,7 @@ def test_a_perfect_model_is_better_than_what_takes_no_skill():
     full = replace(full, baselines=floor, bounds=(0.0, 100.0))
     assert "Not clearly better" not in conclusion(rank([full, one("b", drawn(1, n=60))]))
     weak = replace(full, points=dict.fromkeys(map(str, range(60)), 43.0), score=Estimate("s", 43.0, 60, 0.0))
-    assert "Not clearly better than 'always 4'" in conclusion(rank([weak]))  # 60 answers cannot tell 43 from 42
+    assert "is not clearly better than 'always 4'" in conclusion(rank([weak]))  # 60 answers cannot tell 43 from 42
 
 
 def test_who_comes_after_is_said_of_all_at_once():
@@ -343,6 +343,18 @@ def test_neighbours_and_people_are_told_apart_with_all_compared_at_once():
     models = [bare(f"m{k}", 55.1, 52.0, 58.2) for k in range(6)]  # p = .03 each, .15 with all six
     assert "more than m0" in conclusion(rank([*models[:1], people]))
     assert "more than" not in conclusion(rank([*models, people]))
+
+
+@pytest.mark.parametrize(
+    ("speakers", "said"),
+    [({"a"}, "with this speaker,"), ({"a", "b"}, "with these 2 speakers,"), ({"people"}, ""), ((), "")],
+)
+def test_a_verdict_on_talks_says_whose_it_is(speakers, said):
+    both = [one("x", drawn(1, gap=15), speakers=frozenset(speakers)), one("y", drawn(2), speakers=frozenset(speakers))]
+    text = conclusion(rank(both), "personas")
+    assert "x is better than y" in text
+    assert ("a sample: with another the order may be another." in text) == bool(said)
+    assert said in text
 
 
 def test_short_forms_are_compared_by_the_interval_that_takes_questions_for_a_sample():

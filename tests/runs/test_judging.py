@@ -231,8 +231,11 @@ def test_another_snapshot_is_noticed(server, store, published):
     assert "calibrated as judge-2025-01-01 and answers now as judge-2026-06-06" in " ".join(result.caveats)
 
 
-def ratings_file(store, run, path, prompts=4):
-    """Two people's ratings of some of a run's replies."""
+TWO = ("anna@example.org", "5f00000000000000000000aa")
+
+
+def ratings_file(store, run, path, prompts=4, raters=TWO):
+    """Some people's ratings of some of a run's replies."""
     rows = judging.run_replies(store, store.read_run(run))
     chosen = sorted({row.prompt for row in rows})[:prompts]
     with path.open("w", newline="") as file:
@@ -240,7 +243,7 @@ def ratings_file(store, run, path, prompts=4):
         writer.writerow(["rater", "arm", "prompt", "rating", "reply"])
         for row in rows:
             if row.prompt in chosen:
-                for number, rater in enumerate(("anna@example.org", "5f00000000000000000000aa")):
+                for number, rater in enumerate(raters):
                     writer.writerow([rater, row.arm, row.prompt, 3 - (number and row.arm == "cold"), row.reply])
     return path
 
@@ -249,11 +252,17 @@ def test_peoples_ratings_join_the_judges_at_scoring(server, store, tmp_path):
     run = replies(server, store)
     outcome, before, _ = judge(server, store, [run])
     assert not [table for table in before.tables if "prediction-powered" in table.title]
-    import_ratings(store, ratings_file(store, run, tmp_path / "people.csv"), "pilot")
+    import_ratings(store, ratings_file(store, run, tmp_path / "two.csv"), "two")
+    (few,) = api.results(store, store.find_run(outcome.run))
+    assert "prediction-powered" not in few.sentence
+    assert "Not joined with people's ratings, which fewer than 5 raters gave: cold (2), warm (2)." in few.caveats
+    more = tuple(f"rater-{k}" for k in range(3))
+    import_ratings(store, ratings_file(store, run, tmp_path / "people.csv", raters=more), "pilot")
     (after,) = api.results(store, store.find_run(outcome.run))
     assert "prediction-powered" in after.sentence
+    assert not [said for said in after.caveats if "Not joined" in said]
     table = next(table for table in after.tables if "prediction-powered" in table.title)
-    assert [(row[0], row[4], row[5]) for row in table.rows] == [("cold", 8, 4), ("warm", 8, 4)]
+    assert [(row[0], row[4], row[5]) for row in table.rows] == [("cold", 20, 4), ("warm", 20, 4)]
     assert len(server.requests) == 16
 
 

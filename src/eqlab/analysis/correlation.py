@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from eqlab.analysis.arrays import Floats
+from eqlab.analysis.arrays import Floats, Labels, codes
 from eqlab.analysis.bootstrap import DRAWS, SEED, interval
-from eqlab.analysis.intervals import fisher
+from eqlab.analysis.intervals import fisher, t_bounds
 from eqlab.core.results import Estimate
 
 # the correlation would be without measurement error.
@@ -66,6 +66,44 @@ def _pearson(x: Floats, y: Floats, draws: int, seed: int) -> Estimate:
         return Estimate("Pearson's r", None, n, note="undefined: fewer than three, or one side does not vary")
     found = interval([r_rows(x, y)], r_of_totals, draws=draws, seed=seed, method="bca")
     return Estimate("Pearson's r", found.value, n, None, found.low, found.high, note=_few(n))
+
+
+def grouped_r(
+    name: str, x: npt.ArrayLike, y: npt.ArrayLike, groups: Labels, given: npt.ArrayLike | None = None, of: str = ""
+) -> Estimate:
+    """r of subjects that come in groups (fine-tunes of one base are no independent models), or with `given` the partial
+    r that a third score leaves: Fisher's z, its error from leaving out whole groups in turn (Tukey's jackknife), never
+    below that of as many independent subjects, Student's t by the number of groups. n counts groups."""
+    columns = np.column_stack([np.asarray(one, dtype=float) for one in (x, y, *([] if given is None else [given]))])
+    group = codes(groups)
+    n, count = len(columns), int(group.max(initial=-1)) + 1
+    free = n - 3 - (given is not None)
+    whole = _z(columns)
+    each = [_z(columns[group != left]) for left in range(count)]
+    if whole is None or free < 1:
+        return Estimate(name, None, count, of=of, note="undefined: too few, or one side does not vary")
+    r = math.tanh(whole)
+    known = np.array([one for one in each if one is not None])
+    if count < 3 or len(known) < count:
+        return Estimate(name, r, count, of=of, note=f"no interval: {count} groups are too few")
+    error = max(math.sqrt((count - 1) / count * float(((known - known.mean()) ** 2).sum())), 1 / math.sqrt(free))
+    low, high = (math.tanh(bound) for bound in t_bounds(whole, error, count - 1))
+    return Estimate(name, r, count, None, low, high, of=of)
+
+
+def _z(columns: Floats) -> float | None:
+    """Fisher's z of the first two columns, without what the third explains of them."""
+    if len(columns) < columns.shape[1] + 1 or (np.ptp(columns, axis=0) == 0).any():
+        return None
+    correlations = np.asarray(np.corrcoef(columns, rowvar=False))
+    r = correlations[0, 1]
+    if columns.shape[1] == 3:
+        a, b = correlations[0, 2], correlations[1, 2]
+        left = (1 - a * a) * (1 - b * b)
+        if left < 1e-12:
+            return None
+        r = (r - a * b) / math.sqrt(left)
+    return math.atanh(min(0.999999, max(-0.999999, float(r))))
 
 
 def r_rows(x: Floats, y: Floats) -> Floats:

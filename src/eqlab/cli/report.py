@@ -118,6 +118,13 @@ def plot(
         "eqlab.svg"
     ),
     kind: Annotated[str, typer.Option("--kind", help="`forest`, `profile`, `heat`, `cost` or `people`.")] = "forest",
+    size: Annotated[
+        str,
+        typer.Option("--size", help="A canvas: `slide` (16:9), `paper` (4:3) or `square`.", show_default="as needed"),
+    ] = "",
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Without the published models that answered the same questions.")
+    ] = False,
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
@@ -125,21 +132,19 @@ def plot(
     against cost, or models among people.
 
     SVG needs nothing else; PNG and PDF are made by Chromium, if it is installed."""
-    from eqlab.core.errors import UsageError
-    from eqlab.publish.groups import RunRecord
-    from eqlab.publish.plot import KINDS, check, write_plot
+    from eqlab.publish.plot import KINDS, check, kind_named, size_named
+    from eqlab.publish.plot import plot as draw
 
     if runs and runs[0] in KINDS:  # no run has such a name: ids are hexadecimal
         kind, *runs = runs
-    chosen = next((one for one in KINDS if one == kind), None)
-    if chosen is None:
-        raise UsageError(f"--kind '{kind}' is unknown.", f"Choose {', '.join(KINDS)}.")
+    kind_named(kind)
+    size_named(size)
     check(output)
     check_writable(output)
     found = found_runs(runs or [], 1, store, data)
-    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
-    count = write_plot(records, output, chosen)
-    typer.echo(f"{count} {'chart' if count == 1 else 'charts'}: {output.resolve()}")
+    made = draw(kind=kind, size=size, alone=alone, beside=found)
+    made.save(output)
+    typer.echo(f"{made.charts} {'chart' if made.charts == 1 else 'charts'}: {output.resolve()}")
 
 
 def cite(

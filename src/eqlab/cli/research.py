@@ -58,6 +58,12 @@ def correlate(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Reliability of an external score, 0 to 1; may be repeated."),
     ] = None,
+    without: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Take this one of the scores (ability, say) out of both sides of the others."
+        ),
+    ] = "",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE.svg", help="Draw the scatter plots.", show_default="none"),
@@ -75,7 +81,7 @@ def correlate(
     from eqlab.comparison.entries import entries
     from eqlab.comparison.sources import read_sources
     from eqlab.core.errors import UsageError
-    from eqlab.data.external import benchmark_of
+    from eqlab.data.external import NAMES, benchmark_of
     from eqlab.data.files import write_whole
 
     check_writable(output)
@@ -94,7 +100,13 @@ def correlate(
         said = "; ".join(f"{name}: {why}" for name, why in undefined[:3])
         raise UsageError(f"Nothing here has a score to correlate. {said}.")
     theirs = theirs or shipped_scores(external or [], own)
-    found = [correlate_with(own, one, reliability=given.get(one.name), seed=seed) for one in theirs]
+    taken = next((one for one in theirs if without and one.name in (without, NAMES.get(without.casefold()))), None)
+    if without and taken is None:
+        raise UsageError(f"--without {without}: there is no such score.", f"There are {', '.join(names)}.")
+    found = [
+        correlate_with(own, one, reliability=given.get(one.name), seed=seed, given=None if one is taken else taken)
+        for one in theirs
+    ]
     if output:
         write_whole(output, scatter(found))
     if as_json:

@@ -44,10 +44,16 @@ _STORE = {
 }
 _RATINGS = {"import": Door("Import people's ratings from a file.", "judge:import_file")}
 
+_IMPORT = {
+    "inspect": Door("Read an Inspect log in as a run.", "import_logs:inspect"),
+    "lm-eval": Door("Read samples of lm-evaluation-harness in as a run.", "import_logs:lm_eval"),
+}
+
 _RUNS = {
     "list": Door("List the runs in the store, newest first.", "runs:runs"),
     "show": Door("Show a run item by item: prompt, raw replies, values, score.", "runs:show"),
     "export": Door("Export every attempt as Parquet, CSV or JSONL.", "runs:export"),
+    "import": Door("Read other tools' logs in as runs: Inspect, lm-eval.", doors=_IMPORT),
     "store": Door("Look after the store: check, back up, compact.", doors=_STORE),
 }
 
@@ -135,7 +141,7 @@ TREE = {
     "report": Door("Write an HTML report.", "report:report", "Look"),
     "plot": Door("Draw a picture for a slide or a paper.", "report:plot", "Look"),
     "view": Door("Look at runs in the browser, while they go on, too.", "view:view", "Look"),
-    "runs": Door("What is in the store: list, show, export; look after it.", part="Look", doors=_RUNS, usual="list"),
+    "runs": Door("What is in the store: list, show, export, import.", part="Look", doors=_RUNS, usual="list"),
     "study": Door("Studies with people: prepare, serve, analyse, publish.", part="People", doors=_STUDY),
     "leaderboard": Door("A static site that ranks models: build, submit, check.", part="Publish", doors=_LEADERBOARD),
     "cite": Door("Print what to cite for a run, as BibTeX.", "report:cite", "Publish"),
@@ -145,6 +151,7 @@ TREE = {
     "show": _moved("runs show", "runs:show"),
     "export": _moved("runs export", "runs:export"),
     "store": Door(doors=_STORE, now="runs store"),
+    "import": Door(doors=_IMPORT, now="runs import"),
     "submit": _moved("leaderboard submit", "leaderboard:submit"),
     "items": Door(doors={"report": _moved("research items", "research:report")}, now="research items"),
     "probe": _moved("research probe", "research:probe"),

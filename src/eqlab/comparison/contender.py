@@ -33,6 +33,8 @@ class Contender:
     compared: Estimate | None = None
     """The score with the interval that a comparison claims, where the displayed one claims less: a short form's is of
     the score on the very questions of the full form, and "better" speaks of such questions."""
+    speakers: frozenset[str] = frozenset()
+    """Whom it talked with, where its items are talks."""
 
     @property
     def ranked(self) -> bool:
@@ -64,14 +66,18 @@ def contender(name: str, result: Result, item_set: str = "") -> Contender:
     why = REFERENCE if people and not why else why
     bounds = bounds_of(result, points)
     lost = lost_of(own, result) if points else None
-    return Contender(
-        name, score, points, item_set, why, people, baselines, bounds, result.better, lost, compared(result)
-    )
+    about = (name, score, points, item_set, why, people, baselines, bounds, result.better, lost)
+    return Contender(*about, compared(result), speakers(result))
 
 
 def compared(result: Result) -> Estimate | None:
     """The estimate of a result that takes its items for a sample, where the headline does not."""
     return next((one for one in result.estimates if one.name == WITH_OTHER_ITEMS), None)
+
+
+def speakers(result: Result) -> frozenset[str]:
+    """Who the others in its talks were; people are one, of whom each is a sample."""
+    return frozenset(PEOPLE if talk.partner.startswith(PERSON) else talk.partner for talk in result.transcripts)
 
 
 def bounds_of(result: Result, points: Mapping[str, float]) -> tuple[float, float] | None:

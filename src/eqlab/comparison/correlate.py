@@ -3,16 +3,14 @@
 import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eqlab.analysis.arrays import codes
-from eqlab.analysis.bootstrap import interval
 from eqlab.analysis.components import alpha
-from eqlab.analysis.correlation import FEW, Association, associate, r_of_totals, r_rows, reliability_from_errors
+from eqlab.analysis.correlation import FEW, Association, associate, grouped_r, reliability_from_errors
 from eqlab.comparison.entries import Entry
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Estimate, Table, as_dict
@@ -22,8 +20,15 @@ from eqlab.tables.cells import interval_text
 from eqlab.tables.scatter import Dot, Scatter, scatter_file
 
 # Scores from elsewhere, from a CSV file: a column `model`, one column per score, and `NAME_se` for its standard
-# errors where they are known. An empty cell is a missing value.
-_FORMAT = "Write one row per model: a column 'model', then one column per score; 'NAME_se' holds standard errors."
+# errors where they are known; `family`, if there is one, names what a model was made of. An empty cell is a missing
+# value.
+_FORMAT = (
+    "Write one row per model: a column 'model', then one column per score; 'NAME_se' holds standard errors, 'family' "
+    "what a model was made of."
+)
+
+
+FAMILY = "family"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class External:
     """Standard errors; empty unless every score has one."""
     shipped: bool = False
     """Whether it comes with eqlab: then only models that we have a score of are in it."""
+    families: Mapping[str, str] = field(default_factory=dict)
+    """What each model was made of, as far as the file says it."""
 
 
 def read_scores(path: Path) -> list[External]:
@@ -47,7 +54,8 @@ def read_scores(path: Path) -> list[External]:
     columns = [name.strip() for name in reader.fieldnames or ()]
     if "model" not in columns or len(columns) < 2 or len(set(columns)) < len(columns):
         raise DataError(f"{path} has the columns {', '.join(columns) or 'none'}.", _FORMAT)
-    found: dict[str, dict[str, float]] = {name: {} for name in columns if name != "model"}
+    found: dict[str, dict[str, float]] = {name: {} for name in columns if name not in ("model", FAMILY)}
+    families: dict[str, str] = {}
     seen: set[str] = set()
     for row in reader:
         cells = {name.strip(): (value or "").strip() for name, value in row.items() if isinstance(name, str)}
@@ -56,12 +64,19 @@ def read_scores(path: Path) -> list[External]:
             what = f"the model '{model}' a second time" if model else "no model"
             raise DataError(f"{path}, line {reader.line_num}: {what}.", "Every row names one model.")
         seen.add(model)
+        if cells.get(FAMILY):
+            families[model] = cells[FAMILY]
         for name in found:
             if cells.get(name):
                 found[name][model] = _number(cells[name], path, reader.line_num, name)
     scores = [name for name in found if not _is_error(name, found)]
     return [
-        External(name, found[name], errors if set(errors := found.get(f"{name}_se", {})) >= set(found[name]) else {})
+        External(
+            name,
+            found[name],
+            errors if set(errors := found.get(f"{name}_se", {})) >= set(found[name]) else {},
+            families=families,
+        )
         for name in scores
     ]
 
@@ -136,15 +151,25 @@ class Correlation:
     left: int
     """Scores of ours without an external one."""
     families: Estimate | None = None
-    """r with families (base weights) drawn together: fine-tunes of one base are no independent models."""
+    """r with whole families (base weights) left out in turn: fine-tunes of one base are no independent models."""
     ranges: tuple[Range, ...] = ()
     """r again, without the models below a value of the external score."""
     shipped: bool = False
+    given: str = ""
+    """The score that is taken out of both sides in `partial`."""
+    partial: Estimate | None = None
+    """What is left of r: convergent validity if it stays, none beyond ability if it goes."""
 
 
 def correlate(
-    entries: Sequence[Entry], external: External, *, reliability: float | None = None, seed: int = 0
+    entries: Sequence[Entry],
+    external: External,
+    *,
+    reliability: float | None = None,
+    seed: int = 0,
+    given: External | None = None,
 ) -> Correlation:
+    """With `given`, a third score (ability, say), also what it leaves of the correlation."""
     titles = sorted({entry.result.title for entry in entries})
     if len(titles) != 1:
         raise UsageError(f"These are scores of {len(titles)} benchmarks ({', '.join(titles)}).", "Choose one with -b.")
@@ -160,6 +185,7 @@ def correlate(
         )
         for entry in own
     )
+    groups = _groups(points, {own: external.families.get(name, "") for own, name in matched.items()})
     ours, theirs = _ours(own), _theirs(points, reliability)
     found = associate(
         [point.ours for point in points],
@@ -176,25 +202,35 @@ def correlate(
         theirs,
         tuple(unmatched),
         len(entries) - len(points),
-        _families(points, seed),
+        _families(points, groups),
         tuple(_ranges(points, seed)),
         external.shipped,
+        given.name if given else "",
+        _partial(points, groups, given) if given else None,
     )
 
 
-def _families(points: Sequence[Point], seed: int) -> Estimate | None:
-    """Percentiles over families drawn with replacement; None where every model is a family of its own."""
+def _groups(points: Sequence[Point], named: Mapping[str, str]) -> list[str]:
+    """What each model was made of: as the file says, else as the published figures do, else the model itself."""
     known = {one.model: base_weights(one.model, one.family) for one in published_figures().models}
-    groups = codes([known.get(point.model, point.model) for point in points])
-    count = int(groups.max()) + 1 if len(groups) else 0
-    if count < 4 or count == len(points):
+    return [named.get(point.model) or known.get(point.model, point.model) for point in points]
+
+
+def _families(points: Sequence[Point], groups: Sequence[str]) -> Estimate | None:
+    """None where every model is a family of its own."""
+    if len(set(groups)) == len(points):
         return None
-    x, y = (np.array([getattr(point, side) for point in points]) for side in ("theirs", "ours"))
-    rows = r_rows(x, y)
-    together = np.zeros((count, rows.shape[1]))
-    np.add.at(together, groups, rows)
-    found = interval([together], r_of_totals, seed=seed)
-    return Estimate("r, families drawn together", found.value, count, None, found.low, found.high, of="families")
+    ours, theirs = [point.ours for point in points], [point.theirs for point in points]
+    return grouped_r("r, families as units", ours, theirs, groups, of="families")
+
+
+def _partial(points: Sequence[Point], groups: Sequence[str], given: External) -> Estimate:
+    """r over the models that have the third score too, without what that explains of both sides."""
+    matched, _ = match([point.model for point in points], list(given.scores))
+    kept = [(point, group) for point, group in zip(points, groups, strict=True) if point.model in matched]
+    third = [given.scores[matched[point.model]] for point, _ in kept]
+    both = [point.ours for point, _ in kept], [point.theirs for point, _ in kept]
+    return grouped_r(f"r without {given.name}", *both, [group for _, group in kept], third, of="families")
 
 
 def _ranges(points: Sequence[Point], seed: int) -> Iterator[Range]:
@@ -263,17 +299,36 @@ def sentence(found: Correlation) -> str:
     text = f"{found.title} and {found.name} correlate with r = {r.value:.2f}"
     if r.low is None or r.high is None:
         return f"{text} over {r.n} models, too few for an interval."
-    text += f" (95 % interval {r.low:.2f} to {r.high:.2f}, {r.n} models)"
-    if r.low <= 0 <= r.high:
-        return f"{text}: whether they go together at all cannot be told."
+    by = found.families
+    if by is not None and (by.low is None or by.high is None):
+        return f"{text} over {r.n} models of {by.n} families, too few for an interval."
+    bounds, who = r, f"{r.n} models"
+    if by is not None:  # relatives know less than as many strangers
+        bounds, who = by, f"{r.n} models of {by.n} families"
+    low, high = bounds.low or 0.0, bounds.high or 0.0
+    text += f" (95 % interval {low:.2f} to {high:.2f}, {who})"
+    if low <= 0 <= high:
+        return f"{text}: whether they go together at all cannot be told.{_left(found)}"
     whole = found.association.corrected
-    if whole.value is None:
-        return f"{text}."
-    return f"{text}; without measurement error it would be {whole.value:.2f}."
+    if whole.value is not None:
+        text += f"; without measurement error it would be {whole.value:.2f}"
+    return f"{text}.{_left(found)}"
+
+
+def _left(found: Correlation) -> str:
+    """What a third score leaves of it, in words."""
+    left = found.partial
+    if left is None or left.value is None or left.low is None or left.high is None:
+        return ""
+    bounds = f"r = {left.value:.2f}, 95 % interval {left.low:.2f} to {left.high:.2f}"
+    if left.low <= 0 <= left.high:
+        return f" With {found.given} taken out of both nothing is certain to be left ({bounds})."
+    return f" With {found.given} taken out of both they still go together ({bounds})."
 
 
 def table(found: Sequence[Correlation]) -> Table:
     rows = []
+    taken = next((one.given for one in found if one.given), "")
     for one in found:
         extremes = one.association.without_one
         swing = None
@@ -286,6 +341,7 @@ def table(found: Sequence[Correlation]) -> Table:
                 one.association.n,
                 one.association.pearson,
                 one.families,
+                *((one.partial,) if taken else ()),
                 one.ranges[-1].pearson if one.ranges else None,
                 one.association.spearman,
                 _reliability(one.ours),
@@ -298,7 +354,8 @@ def table(found: Sequence[Correlation]) -> Table:
         "score",
         "models",
         "Pearson's r",
-        "families drawn together",
+        "families as units",
+        *((f"without {taken}",) if taken else ()),
         "without the weakest",
         "Spearman's ρ",
         "our reliability",
@@ -309,8 +366,8 @@ def table(found: Sequence[Correlation]) -> Table:
         (*columns, "r without measurement error", "r with one model left out"),
         tuple(rows),
         "Without the weakest: of the external score, up to half, as long as ten are left. "
-        "Intervals: bootstrap over models. They speak of models like these; a wide range of models raises "
-        "r, a narrow one lowers it.",
+        "Intervals: bootstrap over models; with families as units whole families are left out in turn. They speak "
+        "of models like these; a wide range of models raises r, a narrow one lowers it.",
     )
 
 

@@ -21,6 +21,7 @@ from eqlab.comparison.contender import (
     lost_of,
     rater,
     shares,
+    speakers,
     told_apart,
     why_no_rank,
 )
@@ -98,8 +99,19 @@ class Entry:
             return Contender(self.name, self.score, points, self.item_set, why, bounds=bounds)
         bounds = bounds_of(result, points)
         lost = self.lost if points else None
-        own = (self.name, self.score, points, self.item_set, why, people, result.baselines, bounds, result.better, lost)
-        return Contender(*own, compared(result))
+        about = (
+            self.name,
+            self.score,
+            points,
+            self.item_set,
+            why,
+            people,
+            result.baselines,
+            bounds,
+            result.better,
+            lost,
+        )
+        return Contender(*about, compared(result), speakers(result))
 
     @property
     def repeats(self) -> int:

@@ -25,6 +25,7 @@ def conclusion(verdict: Verdict, things: str = "items", rater: str = "") -> str:
         some = any(one.contender.score.value is not None for one in verdict.standings)
         parts = [_first(verdict, things)] if ranked else ["No score can be compared."] if some else []
         parts += _not_given(verdict)
+        parts += _these_speakers(ranked)
     parts += [_people(verdict, one.contender) for one in verdict.standings if one.contender.why_no_rank == REFERENCE]
     parts.append(_baselines(ranked))
     parts += _left_out([one.contender for one in verdict.standings if not one.rank], bool(ranked))
@@ -55,6 +56,15 @@ def _first(verdict: Verdict, things: str) -> str:
         found += " at once, a lead of this size can be chance"
         found += _before(first, rest, clear, after) if rest else "."
     return " ".join(part for part in (found, _neighbours(verdict)) if part)
+
+
+def _these_speakers(ranked: Sequence[Contender]) -> list[str]:
+    """Differences of talks are over personas: they hold for the speakers that were asked, who are a sample."""
+    speakers = frozenset[str]().union(*(one.speakers for one in ranked))
+    if len(ranked) < 2 or not speakers or speakers == {PEOPLE}:
+        return []
+    with_whom = "this speaker" if len(speakers) == 1 else f"these {len(speakers)} speakers"
+    return [f"This is of talks with {with_whom}, a sample: with another the order may be another."]
 
 
 def _not_given(verdict: Verdict) -> list[str]:
@@ -241,13 +251,16 @@ def _baselines(ranked: Sequence[Contender]) -> str:
         floor = goodness(top.value, one.better)
         if worst is None or goodness(worst, one.better) <= floor:
             below = best is not None and goodness(best, one.better) < floor
-            weak.setdefault("Below" if below else "Not clearly better than", []).append(one)
+            weak.setdefault("below" if below else "not clearly better than", []).append(one)
             floors.add((top.name, floor_text(top.value, one.score.digits)))
     if not weak:
         return ""
     name, value = next(iter(floors))
     which = f"'{name}', a no-skill baseline ({value})" if len(floors) == 1 else "the best no-skill baseline"
-    said = [f"{how} {which}: {listed([_name(one) for one in own])}." for how, own in sorted(weak.items())]
+    said = [
+        f"{listed([_name(one) for one in own])} {'is' if len(own) == 1 else 'are'} {how} {which}."
+        for how, own in sorted(weak.items())
+    ]
     return " ".join(said)
 
 

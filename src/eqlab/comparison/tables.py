@@ -245,7 +245,10 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
             for spread in (found.spreads[entry.name],)
         ],
         "pairs": [pair_data(pair, things) for pair in found.pairs],
-        "over_speakers": [{"a": a, "b": b, **as_dict(gap)} for a, b, gap in over_speakers(found.entries)],
+        "over_speakers": [
+            {"a": a, "b": b, **as_dict(gap), "as_published": as_dict(moderated)}
+            for a, b, gap, moderated in over_speakers(found.entries)
+        ],
         "disagreement": [
             {"item": one.item, "range": one.range, "points": dict(one.points)}
             for one in furthest_apart({entry.name: entry.means for entry in found.entries if entry.items})

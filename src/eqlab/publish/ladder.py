@@ -33,10 +33,14 @@ def ladder(own: Group) -> Group | None:
     models = [row for row in own.rows if not row.people]
     if not models or not all(_asked_published(row, figures) for row in models):
         return None
+    there = {model.spec for row in models for model in row.record.config.models}
+    if there <= {one.model for one in figures.models}:  # published results, chosen by name
+        return None
     questions = {item.item for row in models for item in row.result.items}
     asked = asked_of_figures(figures, revision=True)
     records = [replace(row.record, results=(row.result,)) for row in own.rows]
-    found, *others = group([*records, *(_beside(models[0], run) for run in _published(figures, asked, questions))])
+    published = _published(figures, asked, questions, there)
+    found, *others = group([*records, *(_beside(models[0], run) for run in published)])
     if others:  # what does not fit into one table is not compared
         return None
     anchors = {id(row.result): row.anchor for row in own.rows}
@@ -63,9 +67,9 @@ def _rank(rank: tuple[int, int]) -> str:
     return f"is {rank[0]}" if rank[0] == rank[1] else f"is {rank[0]} to {rank[1]}"
 
 
-def _published(figures: Figures, asked: AskedQuestions, questions: set[str]) -> list[PublishedRun]:
+def _published(figures: Figures, asked: AskedQuestions, questions: set[str], there: set[str]) -> list[PublishedRun]:
     by_name = {one.model: one for one in figures.models}
-    every = [run_of_figures(by_name[name], asked) for name in LANDSCAPE]
+    every = [run_of_figures(by_name[name], asked) for name in LANDSCAPE if name not in there]
     return [replace(run, scored=tuple(one for one in run.scored if one.trial.items[0] in questions)) for run in every]
 
 

@@ -7,21 +7,26 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from markupsafe import escape
 
 from eqlab.analysis.norms import NAME, percentile
 from eqlab.core.errors import UsageError
-from eqlab.core.results import STANDS_ABOVE, Estimate, goodness
+from eqlab.core.results import STANDS_ABOVE, Estimate, Result, goodness
 from eqlab.core.text import is_number, number, percentile_text, short, short_name, visible
 from eqlab.core.usage import Usage
 from eqlab.data.files import write_whole
 from eqlab.publish.groups import Group, RunRecord, group
-from eqlab.publish.report.opening import forests
+from eqlab.publish.report.opening import forests, opening
 from eqlab.publish.report.sections import heat_of, profiles_of
-from eqlab.tables.forest import Forest, ForestLine, standalone
+from eqlab.runs.panel import with_panels
+from eqlab.runs.parallel import results_of
+from eqlab.runs.pool import pooled
+from eqlab.store.reader import Reader, StoredRun
+from eqlab.tables.forest import Forest, ForestLine, fitted, standalone
 from eqlab.tables.scatter import Dot, Scatter, amount, scatter_file
 from eqlab.tables.svg import STEPS, HeatMap, bounds_of
 
@@ -29,6 +34,9 @@ Kind = Literal["forest", "profile", "heat", "cost", "people"]
 KINDS: tuple[Kind, ...] = ("forest", "profile", "heat", "cost", "people")
 ENDINGS = (".svg", ".png", ".pdf")
 WIDTH = 1280
+SIZES = {"slide": (1280, 720), "paper": (720, 540), "square": (1080, 1080)}
+"""Canvases by name: width and height."""
+Choice = TypeVar("Choice", bound=str)
 
 
 def check(where: Path) -> None:
@@ -39,25 +47,89 @@ def check(where: Path) -> None:
         raise UsageError(f"There is no folder {where.resolve().parent}.", "Make it, or write elsewhere.")
 
 
-def write_plot(records: Sequence[RunRecord], where: Path, kind: Kind = "forest") -> int:
-    """Writes the drawing; returns how many charts are in it."""
-    check(where)
-    charts = list(_charts(group(records), kind))
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing; a notebook shows it, `save` writes it as SVG, PNG or PDF."""
+
+    svg: str
+    size: tuple[int, int]
+    charts: int
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, where: Path | str) -> Path:
+        path = Path(where)
+        check(path)
+        if path.suffix.lower() == ".svg":
+            write_whole(path, self.svg)
+        else:
+            draw(self.svg, self.size, path)
+        return path
+
+
+def plot(
+    store: Reader | None = None,
+    runs: StoredRun | str | Sequence[StoredRun | str] = "last",
+    *,
+    kind: str = "forest",
+    size: str = "",
+    alone: bool = False,
+    beside: Sequence[tuple[StoredRun, Sequence[Result]]] = (),
+) -> Picture:
+    """A picture of some runs of a store (ids, `last`, or what `find_run` returned) and of results from elsewhere."""
+    named = [runs] if isinstance(runs, str | StoredRun) else list(runs)
+    found: list[tuple[StoredRun, Sequence[Result]]] = []
+    if store is not None:
+        stored = [store.find_run(one) if isinstance(one, str) else one for one in named]
+        found = list(with_panels(store, pooled(store, results_of(store, stored))))
+    every = [*found, *beside]
+    return picture([RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in every],
+                   kind_named(kind), size_named(size), alone=alone)  # fmt: skip
+
+
+def kind_named(name: str) -> Kind:
+    return _named("--kind", name, KINDS)
+
+
+def size_named(name: str) -> tuple[int, int] | None:
+    return SIZES[_named("--size", name, tuple(SIZES))] if name else None
+
+
+def _named(flag: str, name: str, known: tuple[Choice, ...]) -> Choice:
+    found = next((one for one in known if one == name), None)
+    if found is None:
+        near = get_close_matches(name, known, 1)
+        choose = f"Choose {', '.join(known)}."
+        raise UsageError(f"{flag} '{name}' is unknown.", f"Did you mean {near[0]}? {choose}" if near else choose)
+    return found
+
+
+def picture(
+    records: Sequence[RunRecord], kind: Kind = "forest", size: tuple[int, int] | None = None, *, alone: bool = False
+) -> Picture:
+    """The drawing of these results; published models stand beside what answered their questions, unless
+    `alone`."""
+    groups = group(records)
+    if kind == "forest":
+        drawn = [forest for one in groups for forest in (forests(one) if alone else opening(one, groups).forests)]
+        each = (size[0], size[1] // max(1, len(drawn))) if size else None
+        charts = [fitted(forest, each) if each else standalone(forest, WIDTH) for forest in drawn]
+    else:
+        charts = list(_charts(groups, kind))
     if not charts:
         raise UsageError(f"These results have nothing for --kind {kind}.", "Choose another --kind, or other runs.")
-    drawn, height = _stacked(charts)
-    if where.suffix.lower() == ".svg":
-        write_whole(where, drawn)
-    else:
-        draw(drawn, (WIDTH, height), where)
-    return len(charts)
+    svg, height = _stacked(charts)
+    if size is None:
+        return Picture(svg, (WIDTH, height), len(charts))
+    if kind != "forest":
+        svg = svg.replace("<svg ", f'<svg viewBox="0 0 {WIDTH} {height}" ', 1)
+        svg = svg.replace(f'width="{WIDTH}" height="{height}"', f'width="{size[0]}" height="{size[1]}"', 1)
+    return Picture(svg, size, len(charts))
 
 
 def _charts(groups: Sequence[Group], kind: Kind) -> Iterator[str]:
-    if kind == "forest":
-        for one in groups:
-            yield from (standalone(forest, WIDTH) for forest in forests(one))
-    elif kind == "profile":
+    if kind == "profile":
         for profile in profiles_of(groups):
             for line in profile.lines:
                 title = f"{profile.subject}: {line.label}"
@@ -114,6 +186,7 @@ def _among_people(one: Group) -> str | None:
 
 def _stacked(charts: Sequence[str]) -> tuple[str, int]:
     """Charts one below the other; each is a whole drawing already."""
+    width = int(charts[0].partition(' width="')[2].partition('"')[0])
     heights = [int(chart.partition(' height="')[2].partition('"')[0]) for chart in charts]
     if len(charts) == 1:
         return charts[0], heights[0]
@@ -121,7 +194,7 @@ def _stacked(charts: Sequence[str]) -> tuple[str, int]:
     for chart, height in zip(charts, heights, strict=True):
         body += chart.replace("<svg ", f'<svg y="{top}" ', 1)
         top += height
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top}">{body}</svg>\n', top
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top}">{body}</svg>\n', top
 
 
 _STYLE = """

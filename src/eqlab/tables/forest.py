@@ -113,22 +113,49 @@ def standalone(forest: Forest, width: int = 1280) -> str:
     )
 
 
-def _body(forest: Forest, *, linked: bool, narrow: bool = False) -> tuple[str, int]:
+_TYPE = 720
+"""The narrowest drawing whose names and numbers do not meet; a canvas shows it as large as it can."""
+
+
+def fitted(forest: Forest, size: tuple[int, int]) -> str:
+    """A canvas of this size, filled: rows are as far apart as there is room, type as large as names and numbers let
+    it be. Under the title: n, and what the lines are."""
+    width, height = size
+    shown = _merged([one for one in forest.baselines if on_axis(one[1], forest.scale)])
+    top, rows = 66, len(forest.lines) + bool(forest.own)
+    fixed = top + _LABEL * len(shown) + 6 + _AXIS + 12
+    across = max(_TYPE, round((fixed + ROW * rows) * width / height))
+    down = round(across * height / width)
+    body, drawn = _body(forest, linked=False, row=(down - fixed) // rows, ranks=False)
+    words, title = escape(visible(forest.words)), escape(visible(forest.title))
+    counts = sorted({line.estimate.n for line in forest.lines if line.estimate.n})
+    n = "" if not counts else f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+    under = " · ".join(part for part in (forest.measure, n, "lines: 95 % intervals") if part not in ("", forest.title))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {across} {down}" '
+        f'role="img" aria-label="{words}"><title>{title}</title><desc>{words}</desc>'
+        f'<style>{STYLE}</style><rect class="f-page" width="100%" height="100%"/>'
+        f'<text class="f-title" x="16" y="28">{title}</text><text x="16" y="48">{escape(visible(under))}</text>'
+        f'<svg x="16" y="{top}" width="{across - 32}" height="{drawn}">{body}</svg></svg>\n'
+    )
+
+
+def _body(forest: Forest, *, linked: bool, narrow: bool = False, row: int = ROW, ranks: bool = True) -> tuple[str, int]:
     shown = _merged([one for one in forest.baselines if on_axis(one[1], forest.scale)])
     top = _LABEL * len(shown) + 6
-    height = top + ROW * (len(forest.lines) + bool(forest.own))
-    ranked = len(forest.lines) > 1 and not narrow
-    plot = "".join(_baseline(name, value, forest.scale, row, height) for row, (name, value) in enumerate(shown))
+    height = top + row * (len(forest.lines) + bool(forest.own))
+    ranked = ranks and len(forest.lines) > 1 and not narrow
+    plot = "".join(_baseline(name, value, forest.scale, place, height) for place, (name, value) in enumerate(shown))
     beside = ""
-    for row, line in enumerate(forest.lines):
-        middle = top + ROW * row + 20
+    for place, line in enumerate(forest.lines):
+        middle = top + row * place + row // 2 + 4
         drawn = _whisker(line, forest.scale, middle)
         words = _words(line, middle - 9 if narrow else middle + 4, linked, ranked)
         kind = "people" if line.people else "beside" if line.beside else ""
         plot += f'<g class="{kind}">{drawn}</g>' if kind else drawn
         beside += f'<g class="{kind}">{words}</g>' if line.beside else words
     if forest.own:
-        middle = height - ROW + 20
+        middle = height - row + row // 2 + 4
         baseline = middle - 9 if narrow else middle + 4
         rail = f'<line class="rail" x1="{_EDGE}%" x2="{100 - _EDGE}%" y1="{middle}" y2="{middle}"/>'
         plot += f'<g class="f-own">{rail}</g>'

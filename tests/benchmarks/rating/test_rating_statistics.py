@@ -259,6 +259,20 @@ def test_prediction_power_needs_people_for_some_and_not_for_all():
     assert [table.title for table in result.tables if "prediction-powered" in table.title]
 
 
+@pytest.mark.parametrize("chosen", [False, True])
+def test_replies_that_people_were_not_given_at_random_are_noticed(chosen):
+    """People rated the replies that the judge likes: what is joined would speak of those only."""
+    rows = study(200, ("a",))
+    liked = {row.prompt for row in rows if len(row.reply) > 150}
+    given = sorted(liked)[:80] if chosen else sorted(row.prompt for row in rows)[:100]
+    some = [row if row.prompt in given else replace(row, human=()) for row in rows]
+    result = BENCHMARK.score("judge:j", judged(some, lambda row: 3 if row.prompt in liked else 2), JUDGING)
+    assert "prediction-powered" in result.sentence
+    said = [one for one in result.caveats if "no random part of all" in one]
+    assert bool(said) == chosen
+    assert not chosen or said[0].startswith("What people and judge say together does not hold for a:")
+
+
 def compared(choose, prompts=60):
     rows = study(prompts, ("a", "b"))
     scored = []
@@ -382,7 +396,7 @@ def repeated(rows, rate, times):
     return [replace(one, repeat=repeat) for repeat in range(times) for one in judged(rows, rate)]
 
 
-def some_rated(prompts=120):
+def some_rated(prompts=150):
     """Two arms; one person rated each reply to a third of the prompts."""
     return [row if int(row.prompt[1:]) < prompts // 3 else replace(row, human=()) for row in study(prompts)]
 
@@ -398,7 +412,7 @@ def test_a_judge_asked_again_is_no_further_reply():
     once, thrice = (rated(repeated(some_rated(), rates, times)) for times in (1, 3))
     for arm in ("human", "chatgpt"):
         one, again = prediction_powered(once, arm), prediction_powered(thrice, arm)
-        assert (again.n_rated, again.n_judged) == (one.n_rated, one.n_judged) == (40, 80)
+        assert (again.n_rated, again.n_judged) == (one.n_rated, one.n_judged) == (50, 100)
         assert (again.value, again.se, again.low, again.high) == (one.value, one.se, one.low, one.high)
     one, again = (powered_difference(some, "chatgpt", "human") for some in (once, thrice))
     assert (again.value, again.low, again.high) == (one.value, one.low, one.high)

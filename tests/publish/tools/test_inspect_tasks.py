@@ -1,11 +1,15 @@
 """The Inspect AI tasks with a mock model: asked as we ask, and the same replies give the same score."""
 
+import json
 import math
 
 import fixed_replies as replies
 import pytest
+from typer.testing import CliRunner
 
 import eqlab as api
+from eqlab.cli.main import app
+from eqlab.core.errors import UsageError
 
 inspect_ai = pytest.importorskip("inspect_ai")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -45,6 +49,13 @@ def figures(log):
     return {name: found.value for name, found in log.results.scores[0].metrics.items()}
 
 
+def imported(*arguments):
+    """What `eqlab import` says of a log, as JSON."""
+    done = CliRunner().invoke(app, ["runs", "import", *map(str, arguments), "--store", "imported.db", "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
 def ours(server, tmp_path, benchmark, reply, **request):
     server.reply = lambda body, n: reply(body["messages"][-1]["content"], body["temperature"])
     store = api.open_store(str(tmp_path / "ours.db"))
@@ -77,6 +88,11 @@ def test_the_same_replies_give_the_same_score(server, tmp_path, task, request_, 
     assert found["valid"] == result.valid
     assert found["readable"] == pytest.approx(100 * result.counts["ok"] / result.counts["planned"])
     assert found["refused"] == pytest.approx(100 * result.counts["refused"] / result.counts["planned"])
+    read_in = imported("inspect", log.location)
+    assert read_in["results"][0]["headline"]["value"] == result.headline.value
+    assert read_in["results"][0]["headline"]["low"] == result.headline.low
+    assert read_in["results"][0]["counts"] == dict(result.counts)
+    assert imported("inspect", log.location)["new"] == 0
     # room is apart: our own client gives more of it to a model that it has seen thinking
     asked = sorted((m[-1].text, c.temperature, c.seed) for m, c in requests)
     assert asked == sorted((b["messages"][-1]["content"], b["temperature"], b["seed"]) for b in server.requests)
@@ -167,3 +183,23 @@ def test_epochs_are_refused_because_repeats_are_ours():
     (log,) = inspect_ai.eval("eqlab/eqbench", model=model, task_args={"limit": 1}, epochs=2, display="none")
     assert log.status == "error"
     assert "repeats=N" in log.error.message
+
+
+def test_a_log_of_somebody_elses_task_is_read_in_by_its_prompts(tmp_path):
+    """Their own task, their own metadata: only the prompts are ours; another is left out, and said."""
+    log, _ = evaluate("eqbench", replies.mixed, limit=12)
+    for sample in log.samples:
+        sample.metadata, sample.store, sample.scores = {}, {}, {}
+    log.eval.metadata = None
+    log.samples[0].input = "How are you?"
+    inspect_ai.log.write_eval_log(log, str(tmp_path / "theirs.json"))
+    found = imported("inspect", tmp_path / "theirs.json", "-b", "eqbench", "--model", "house/m")
+    assert (found["taken"], found["unknown"]) == (11, 1)
+    (result,) = found["results"]
+    assert result["subject"] == "model:house/m"
+    assert result["counts"]["planned"] == 11
+    done = CliRunner().invoke(
+        app, ["runs", "import", "inspect", str(tmp_path / "theirs.json"), "--store", "imported.db"]
+    )
+    assert isinstance(done.exception, UsageError)
+    assert "which benchmark" in str(done.exception)

@@ -66,6 +66,9 @@ def run_harness(folder, name, reply, **more):
 
     manager = TaskManager(include_path=str(folder), include_defaults=False)
     found = simple_evaluate(model=Fixed(), tasks=[name], task_manager=manager, bootstrap_iters=0, **more)
+    (folder / "samples.jsonl").write_text(
+        "".join(json.dumps(one, default=str) + "\n" for one in found["samples"][name])
+    )
     return {key.split(",")[0]: value for key, value in found["results"][name].items()}, requests
 
 
@@ -97,6 +100,13 @@ def test_the_harness_gives_our_score(server, tmp_path, benchmark, request_):
     assert found["readable"] == pytest.approx(100 * result.counts["ok"] / result.counts["planned"])
     assert {prompt for prompt, _ in requests} == {b["messages"][-1]["content"] for b in server.requests}
     assert {settings["max_gen_toks"] for _, settings in requests} == {min(b["max_tokens"] for b in server.requests)}
+    options = [part for name, value in request_.get("options", {}).items() for part in ("--set", f"{name}={value}")]
+    command = ["runs", "import", "lm-eval", str(folder / "samples.jsonl"), "--model", "m", "--json", *options]
+    done = CliRunner().invoke(app, [*command, "--store", str(tmp_path / "in.db")])
+    assert done.exit_code == 0, done.output
+    (read_in,) = json.loads(done.stdout)["results"]
+    assert read_in["headline"]["value"] == pytest.approx(result.headline.value, abs=1e-12)
+    assert read_in["counts"]["planned"] == result.counts["planned"]
     first = min(body["temperature"] for body in server.requests)
     assert {settings["temperature"] for _, settings in requests} == {first}
 

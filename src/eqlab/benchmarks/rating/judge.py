@@ -98,6 +98,7 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
             ONE_RATER,
             *calibration.relatives(judge, shares.arms),
             *((f"On the replies that people have rated too: {calibration.verdict(found)}",) if found else ()),
+            *powered.powered_caveats(ratings, shares.arms),
             *unread_caveats(ratings),
         ),
         rules=rules,
@@ -184,6 +185,7 @@ def rubric_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
         ),
         caveats=(
             *(() if calibrating else (ONE_RATER, *calibration.relatives(judge, arms))),
+            *(() if calibrating else powered.powered_caveats(ratings, arms, scales)),
             *_lost(ratings, scales),
             *found.caveats(calibrating=calibrating),
         ),

@@ -8,7 +8,12 @@ from statistics import fmean
 
 import numpy as np
 
+from eqlab.analysis.arrays import Floats, Labels, codes
+from eqlab.analysis.clusters import cluster_means
+from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ppi import Arm, PpiMean, ppi_difference, ppi_mean, ppi_wins
+from eqlab.analysis.two_samples import describe, welch_comparison
 from eqlab.benchmarks.rating.rated import GOOD, RatedReply
 from eqlab.benchmarks.rating.trials import RATING
 from eqlab.core.forms import Scale
@@ -25,13 +30,22 @@ def _is_good(value: int) -> float:
 def powered_arm(
     ratings: Sequence[RatedReply], arm: str, scale: Scale = RATING, points: Callable[[int], float] = _is_good
 ) -> Arm | None:
-    """People's and the judge's `points` of one arm's replies; None where people rated none, all, or too few. A judge's
-    first rating counts: its repeats are no further replies."""
+    """People's and the judge's `points` of one arm's replies; None where people rated none or all, or fewer than five
+    people did. A judge's first rating counts: its repeats are no further replies."""
+    found = _arm(ratings, arm, scale, points)
+    return found if found is not None and _raters(found) >= FEWEST else None
+
+
+def _raters(arm: Arm) -> int:
+    return len(set(np.asarray(arm.raters).tolist()))
+
+
+def _arm(ratings: Sequence[RatedReply], arm: str, scale: Scale, points: Callable[[int], float]) -> Arm | None:
     own = [(one, v) for one in ratings if one.arm == arm and one.repeat == 0 and (v := one.on(scale)) is not None]
     both = [(one.prompt, judge, rater, human) for one, judge in own for rater, human in one.people_on(scale)]
     alone = [(one.prompt, judge) for one, judge in own if not one.people_on(scale)]
     raters = [rater for _, _, rater, _ in both]
-    if len(alone) < 2 or len(set(raters)) < 2 or len({prompt for prompt, _ in alone}) < 2:
+    if not both or len(alone) < 2 or len({prompt for prompt, _ in alone}) < 2:
         return None
     return Arm(
         np.array([points(human) for *_, human in both]),
@@ -48,6 +62,40 @@ def _mean(arm: Arm) -> PpiMean:
     return ppi_mean(
         arm.human, arm.judge, arm.judge_only, clusters=arm.raters, prompts=arm.prompts, judge_clusters=arm.judge_prompts
     )
+
+
+def powered_caveats(
+    ratings: Sequence[RatedReply], arms: Sequence[str], scales: Sequence[Scale] = (RATING,)
+) -> list[str]:
+    """What speaks against joining people's ratings with the judge's: too few raters, or replies that people were not
+    given at random, as far as the judge's own ratings show it."""
+    points = _is_good if tuple(scales) == (RATING,) else float
+    own = {(arm, scale.key): found for scale in scales for arm in arms if (found := _arm(ratings, arm, scale, points))}
+    few = {arm: _raters(found) for (arm, _), found in own.items() if _raters(found) < FEWEST}
+    said = []
+    if few:
+        who = ", ".join(f"{arm} ({count})" for arm, count in few.items())
+        said.append(f"Not joined with people's ratings, which fewer than {FEWEST} raters gave: {who}.")
+    said += _chosen({arm: found for (arm, _), found in own.items() if arm not in few})
+    return said
+
+
+def _chosen(own: Mapping[str, Arm]) -> list[str]:
+    """Welch's test of the judge's ratings, replies that people rated against the others; Holm over arms."""
+    both = {arm: (_by_prompt(one.judge, one.prompts), one.judge_only) for arm, one in own.items()}
+    tests = [welch_comparison(describe(rated), describe(others)) for rated, others in both.values()]
+    named = [arm for arm, p in zip(both, holm([one.p for one in tests]), strict=True) if p is not None and p < 0.05]
+    if not named:
+        return []
+    return [
+        f"What people and judge say together does not hold for {', '.join(named)}: by the judge's own ratings the "
+        "replies that people rated are no random part of all. Give people prompts drawn at random."
+    ]
+
+
+def _by_prompt(values: Floats, prompts: Labels | None) -> Floats:
+    """Several raters of one reply see the same rating of the judge."""
+    return values if prompts is None else cluster_means(values, codes(prompts))
 
 
 # -- P(Good) -------------------------------------------------------------------------------------------------------
@@ -176,7 +224,8 @@ def powered_wins(met: Mapping[str, Met]) -> PpiMean | None:
     """On which share of prompts people prefer an arm; None where people chose nowhere, everywhere, or too little."""
     both = [(prompt, one.judge, rater, points) for prompt, one in met.items() for rater, points in one.people]
     alone = [(prompt, one.judge) for prompt, one in met.items() if not one.people]
-    if len(alone) < 2 or len({rater for _, _, rater, _ in both}) < 2 or len({prompt for prompt, *_ in both}) < 2:
+    raters = {rater for _, _, rater, _ in both}
+    if len(alone) < 2 or len(raters) < FEWEST or len({prompt for prompt, *_ in both}) < 2:
         return None
     return ppi_wins(
         np.array([points for *_, points in both]),
@@ -222,8 +271,8 @@ def wins_table(ratings: Sequence[RatedReply], arms: Sequence[str]) -> tuple[Tabl
                 "gain",
             ),
             tuple(rows),
-            "Ties count half. Valid for people if the prompts that people saw are a random part of all; raters and "
-            "prompts are both samples. Gain below 1: use people alone.",
+            "Ties count half. From five raters on. Valid for people if the prompts that people saw are a random part "
+            "of all; raters and prompts are both samples. Gain below 1: use people alone.",
         ),
     )
 

@@ -11,7 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.benchmarks.registry import place
-from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, lost_of, settings_of, told_apart, why_no_rank
+from eqlab.comparison.contender import (
+    REFERENCE,
+    Contender,
+    bounds_of,
+    compared,
+    lost_of,
+    settings_of,
+    speakers,
+    told_apart,
+    why_no_rank,
+)
 from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
 from eqlab.comparison.scores import ScoreLine
 from eqlab.comparison.sentences import conclusion
@@ -183,7 +193,8 @@ def _contender(entry: BoardEntry, name: str, why: str) -> Contender:
     found = entry.result
     own = [item for item in found.items if not item.group]
     lost = None if entry.people or not entry.item_scores else lost_of(own, found)
-    return Contender(name, head, entry.item_scores, "", why, entry.people, found.baselines, bounds, found.better, lost)
+    about = (name, head, entry.item_scores, "", why, entry.people, found.baselines, bounds, found.better, lost)
+    return Contender(*about, compared(found), speakers(found))
 
 
 def _line(verdict: Verdict, name: str, entry: BoardEntry) -> BoardLine:

@@ -27,10 +27,10 @@ class Opening:
 
 
 def openings(groups: Sequence[Group]) -> list[Opening]:
-    return [_opening(one, groups) for one in groups]
+    return [opening(one, groups) for one in groups]
 
 
-def _opening(one: Group, groups: Sequence[Group]) -> Opening:
+def opening(one: Group, groups: Sequence[Group]) -> Opening:
     """With published models in the picture, where they answered the same questions."""
     among = ladder(one)
     sentence = _rated_in(one, groups) or one.sentence
