@@ -86,7 +86,7 @@ _STUDY = {
     "pause": Door("Let nobody new in for now.", "study_manage:pause", "Serve"),
     "resume": Door("Open the door of a paused study again.", "study_manage:resume", "Serve"),
     "close": Door("Close a study for good.", "study_manage:close", "Serve"),
-    "people": Door("People of a study: list, show, signals, release, ban, erase, links, approve.", part="Serve",
+    "people": Door("People of a study: list, show, signals, release, ban, erase, links …", part="Serve",
                    doors=_PEOPLE, usual="list"),
     "analyze": Door("Analyse a study: who came, who is left out, the result.", "study_data:analyze", "Analyse"),
     "export": Door("Export what the analysis needs: CSV, Parquet, codebook.", "study_data:export", "Analyse"),
