@@ -4,6 +4,7 @@ Starts a loopback server with a fixed latency, then, in the same run, asks it th
 aiohttp loop (the floor) and with `eqlab` (planning, parsing, scoring and durable storing included).
 
     python bench/runner.py [--requests 2000] [--latency 1.0] [--in-flight 64 256]
+    python bench/runner.py --profile   where the CPU time of a request goes
 """
 
 import argparse
@@ -53,26 +54,26 @@ def bare(url: str, requests: int, in_flight: int) -> None:
     measured(lambda: asyncio.run(main()))
 
 
-def ours(url: str, requests: int, in_flight: int) -> None:
-    """The same through the public API, on a store of its own."""
-    import scipy.special  # noqa: F401 - imports are counted on neither side
-
+def ours(url: str, requests: int, in_flight: int, work: Callable[..., object] | None = None) -> None:
+    """The same through the public API, on a store of its own. Imports are counted on neither side: a small run comes
+    first, and what starting takes is measured by itself (bench/speed.py)."""
     import eqlab as api
-    import eqlab.models.http
 
     with tempfile.TemporaryDirectory() as folder:
         store = api.open_store(str(Path(folder) / "bench.db"))
-        request = api.Request(
-            models=("bench",), benchmarks=("eqbench",), base_url=url, limit=50, repeats=requests // 50
-        )
 
-        def main() -> None:
+        def ask(repeats: int) -> None:
+            request = api.Request(models=("bench",), benchmarks=("eqbench",), base_url=url, limit=50, repeats=repeats)
             outcome = api.run(api.prepare(request), store, concurrency=in_flight)
             (result,) = api.results(store, store.find_run(outcome.run))
-            if result.counts["ok"] != requests:
-                raise SystemExit(f"only {result.counts['ok']} of {requests} answers are ok: {result.counts}")
+            if result.counts["ok"] != 50 * repeats:
+                raise SystemExit(f"only {result.counts['ok']} of {50 * repeats} answers are ok: {result.counts}")
 
-        measured(main)
+        ask(1)
+        if work:
+            work(ask, requests // 50)
+        else:
+            measured(lambda: ask(requests // 50))
 
 
 def measured(main: Callable[[], None]) -> None:
@@ -84,6 +85,35 @@ def measured(main: Callable[[], None]) -> None:
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10),
     }
     print(json.dumps(figures))
+
+
+PARTS = {
+    "eqlab/models": "our transport: a connection that rests, whose reply it is, retries, wire formats, limits",
+    "eqlab/benchmarks": "prompts, forms and replies read",
+    "eqlab/store": "our store",
+    "sqlalchemy": "SQLAlchemy",
+    "aiohttp": "aiohttp",
+    "asyncio": "asyncio",
+    "json": "JSON",
+    "eqlab": "the rest of eqlab",
+}
+
+
+def profile(url: str, requests: int, in_flight: int) -> None:
+    """Shares of the CPU time of asking, by whose code it is spent in; functions in C count for who calls them."""
+    import cProfile
+    import pstats
+    from collections import Counter
+
+    profiler = cProfile.Profile(time.process_time)
+    ours(url, requests, in_flight, profiler.runcall)
+    shares: Counter[str] = Counter()
+    for (file, _, _), (_, _, own, _, callers) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
+        for place, spent in [(file, own)] if file != "~" else [(who[0], part[2]) for who, part in callers.items()]:
+            shares[next((said for part, said in PARTS.items() if f"/{part}" in place), "everything else")] += spent
+    print("| where | share of CPU |\n|---|---|")
+    for said, spent in shares.most_common():
+        print(f"| {said} | {100 * spent / shares.total():.0f} % |")
 
 
 def in_own_process(kind: str, url: str, requests: int, in_flight: int) -> dict[str, float]:
@@ -98,7 +128,12 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--latency", type=float, default=1.0)
     parser.add_argument("--in-flight", type=int, nargs="+", default=[64, 256])
+    parser.add_argument("--profile", action="store_true")
     arguments = parser.parse_args()
+    if arguments.profile:
+        with serving(0.1) as url:
+            profile(url, arguments.requests, arguments.in_flight[0])
+        return
     with serving(arguments.latency) as url:
         print(f"{arguments.requests} requests at {arguments.latency:g} s latency")
         print(f"{'in flight':>9} {'':>6} {'wall s':>8} {'ratio':>6} {'CPU ms/request':>15} {'memory MB':>10}")

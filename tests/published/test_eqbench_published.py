@@ -74,6 +74,7 @@ def test_baselines_of_the_published_set(published):
     named = {b.name: b.value for b in baselines([q.reference for q in found], "v2", PRESETS["published-code"])}
     assert named["always 0"] == pytest.approx(2.4, abs=0.05)
     assert named["always 3"] == pytest.approx(38.9, abs=0.05)
+    assert named["4-5-2-3 by place"] == pytest.approx(43.4, abs=0.05)  # the strongest that reads nothing
     assert named["always 5"] == pytest.approx(26.9, abs=0.1)
     assert named["always 10"] == pytest.approx(-78.6, abs=0.1)
     assert named["random"] == pytest.approx(1.36, abs=0.5)

@@ -21,6 +21,10 @@ def test_the_strongest_answers_and_whom_they_beat(report):
     assert german["beats"] == german["models"] > 0
     assert german["value"] == pytest.approx(86.75)
     assert rows["EQ-Bench", "v2, result files", "always 3"]["value"] == pytest.approx(38.9, abs=0.05)
+    assert rows["EQ-Bench", "v2, result files", "4, 5, 2, 3 by place"]["value"] == pytest.approx(43.4, abs=0.05)
+    constant = rows["Kumar", "epitome", "each scale's commonest"]
+    assert (constant["models"], constant["value"]) == (4, pytest.approx(100 * (0.6 + 0.76 + 0.62) / 3))
+    assert rows["EmoBench", "application", "always C"]["models"] == 0
     for row in report["rows"]:
         assert row["beats_at_least"] <= row["beats"] <= row["beats_at_most"] <= row["models"]
 

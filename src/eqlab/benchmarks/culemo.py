@@ -118,7 +118,7 @@ class CuLEmoOptions(Options):
 class CuLEmo(Questions[CuLEmoOptions]):
     name, title = "culemo", "CuLEmo"
     option_class = CuLEmoOptions
-    item_sets = ("published",)
+    item_sets, branches = ("published",), ("understand",)
     headline, unit, digits, noun = "balanced accuracy", "%", 1, "questions"
     quick_items = 40
 

@@ -49,7 +49,7 @@ class Options:
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Self:
         """From a run's options. What only the host keeps there (title, study, purpose) is none of them."""
-        known = {one.name for one in fields(cls)}
+        known = cls.__dataclass_fields__  # `fields` makes a list anew, and this is asked thrice an answer
         return cls(**{name: _frozen(value) for name, value in stored.items() if name in known})
 
     def plain(self) -> dict[str, Any]:

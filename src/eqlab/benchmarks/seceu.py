@@ -116,7 +116,7 @@ class SeceuOptions(Options):
 
 class Seceu(Questions[SeceuOptions]):
     name, title, open_title = "seceu", "SECEU", "EQ Lab open stories"
-    item_sets = ("published", "open", OWN)
+    item_sets, branches = ("published", "open", OWN), ("understand",)
     option_class = SeceuOptions
     headline, score_range, noun, repeats = "shape", (0.0, 1.0), "stories", 2
 

@@ -144,7 +144,7 @@ class ToMBenchOptions(Options):
 class ToMBench(Questions[ToMBenchOptions]):
     name, title = "tombench", "ToMBench, emotion"
     option_class = ToMBenchOptions
-    item_sets = ("published",)
+    item_sets, branches = ("published",), ("understand",)
     headline, unit, digits, noun = "right answers", "%", 1, "questions"
     quick_items, repeats = 35, 2
 

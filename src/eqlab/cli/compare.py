@@ -26,7 +26,8 @@ SourcesArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[SOURCE]…",
-        help="Run ids, `last`, `published:MODEL`, `published` (all models), or EQ-Bench result files (*.json).",
+        help="Run ids, `last`, RUN:MODEL, a model's name (its newest run), `published:MODEL`, `published` (all), or "
+        "EQ-Bench result files (*.json).",
         show_default="last",
     ),
 ]
@@ -161,9 +162,9 @@ def compare(
         )
         return
     for one in found:
-        own = tested.get(one.title, [])
-        say(f"{sentence(one)} {alike_sentence(own)}" if own else sentence(one), style="bold")
-        for table in [*tables(one), *([alike_table(own, one)] if own else [])]:
+        pairs = tested.get(one.title, [])
+        say(f"{sentence(one)} {alike_sentence(pairs)}" if pairs else sentence(one), style="bold")
+        for table in [*tables(one), *([alike_table(pairs, one)] if pairs else [])]:
             typer.echo("")
             print_table(table)
         for caveat in caveats(one, missing):

@@ -147,9 +147,10 @@ def instruments(data: DataFlag = None, as_json: JsonFlag = False) -> None:
 
 # `eqlab benchmarks`: what can be run, and with which options.
 def benchmarks() -> None:
-    """List the benchmarks and their options."""
+    """List the benchmarks, their options, and what of emotional intelligence they measure."""
     from eqlab.benchmarks.registry import load, names
     from eqlab.cli.output import print_rows
+    from eqlab.core.benchmark import BRANCHES, branches_of
 
     for name in names():
         benchmark = load(name)
@@ -157,3 +158,8 @@ def benchmarks() -> None:
             [option.name, option.default, ", ".join(option.choices), option.help] for option in benchmark.option_help()
         ]
         print_rows(f"{name}: {benchmark.title}", ["option", "default", "choices", "what it does"], rows)
+    measured = [
+        [branch, words, ", ".join(name for name in names() if branch in branches_of(load(name))) or "none of these"]
+        for branch, words in BRANCHES.items()
+    ]
+    print_rows("The four branches of emotional intelligence", ["branch", "what it is", "measured by"], measured)

@@ -188,6 +188,20 @@ class Benchmark(Protocol):
         ...
 
 
+BRANCHES = {
+    "perceive": "notice feelings in faces, voices and pictures, and in oneself",
+    "use": "let feelings help one think: choose a mood that suits a task",
+    "understand": "know what people feel, why, how strongly, and how feelings mix and change",
+    "manage": "do or say what helps, with one's own feelings and those of others",
+}
+"""The four branches of emotional intelligence (Mayer & Salovey 1997). A benchmark names those that it measures in its
+attribute `branches`."""
+
+
+def branches_of(benchmark: Benchmark) -> tuple[str, ...]:
+    return tuple(getattr(benchmark, "branches", ()))
+
+
 def item_sets_of(benchmark: Benchmark) -> tuple[str, ...]:
     """The item sets that a benchmark declares. One of 0.2, which declares none, has published items if it reads other
     files for them than for open ones."""

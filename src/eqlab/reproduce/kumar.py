@@ -193,6 +193,19 @@ def _same_number(columns: Mapping[str, Floats]) -> Iterator[Value]:
         yield rater, quantity, partial(_share, same), rule, 4
 
 
+def same_as_experts(one: Ratings) -> dict[str, Floats]:
+    """Of the constant answer, the models and the crowd: by talk and scale, whether it is the experts' median."""
+    found: dict[str, list[Floats]] = {}
+    for scale in one.scales:
+        columns = _columns(one, scale)
+        experts = _whole(columns[PANEL])
+        values, counts = np.unique(experts, return_counts=True)
+        found.setdefault("constant", []).append(experts == values[int(np.argmax(counts))])
+        for rater in (*MODELS, CROWD):
+            found.setdefault(rater, []).append(_whole(columns[rater]) == experts)
+    return {who: np.array(hits, dtype=float) for who, hits in found.items()}
+
+
 def _whole(values: Floats) -> Floats:
     return np.asarray(np.floor(values + 0.5))
 

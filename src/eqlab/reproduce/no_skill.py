@@ -7,18 +7,25 @@ from pathlib import Path
 from statistics import fmean
 
 from eqlab.analysis.intervals import mean_estimate, proportion_bounds
-from eqlab.benchmarks.eqbench.score import PRESETS, item_score
+from eqlab.benchmarks.emobench.benchmark import EmoBench
+from eqlab.benchmarks.emobench.items import TASKS, EmoBenchOptions, chosen_scenarios
+from eqlab.benchmarks.eqbench.score import PRESETS, by_place, item_score
 from eqlab.core.errors import DataError
 from eqlab.core.results import Better, Estimate, Table, goodness
-from eqlab.reproduce import culemo, seceu, tombench
+from eqlab.data import published
+from eqlab.data.items import read_sources
+from eqlab.reproduce import culemo, kumar, seceu, tombench
 from eqlab.reproduce.claims import Report, Row, Study, table_of
+from eqlab.runs.kumar import read_all
 from eqlab.runs.published_results import PublishedReader
 from eqlab.tables.forest import Forest, ForestLine, standalone
 
 _DONE = {
     "SECEU": "headline is shape, words in drawn order; EQ never without these answers on the same line",
-    "EQ-Bench": "the best constant answer stands beside every score",
+    "EQ-Bench": "the best constant answer and the best one by place stand beside every score",
     "CuLEmo": "headline is balanced accuracy, with majority and the American answer beside it",
+    "Kumar": "a constant rater stands beside every kappa and agreement of a calibration",
+    "EmoBench": "options in drawn order; a guess and the longest option stand beside every accuracy",
     "ToMBench": "place, longest option and chance stand beside every accuracy",
 }
 
@@ -74,12 +81,8 @@ def _eqbench(folder: Path | None) -> Iterator[Row]:
         return [10 * score for score in found if score is not None]
 
     best = max(range(11), key=lambda value: fmean(scores([value] * 4)))
-    by_place = [float(best)] * 4
-    for place in range(4):  # the score is a sum over words, so each place has a best number of its own
-        tried = [[*by_place[:place], float(value), *by_place[place + 1 :]] for value in range(11)]
-        by_place = max(tried, key=lambda values: fmean(scores(values)))
-    listed = ", ".join(f"{value:g}" for value in by_place)
-    for name, values in ((f"always {best}", [best] * 4), (f"{listed} by place", by_place)):
+    places, _ = by_place(references, "v2", rules)
+    for name, values in ((f"always {best}", [best] * 4), (f"{', '.join(map(str, places))} by place", places)):
         estimate = mean_estimate("score", scores(values))
         yield _row("EQ-Bench", "v2, result files", name, estimate, models, "higher", "score")
 
@@ -106,7 +109,44 @@ def _tombench(folder: Path | None) -> Iterator[Row]:
         yield _row("ToMBench", f"emotion, {best['language']}", best["answer"], trivial, models, "higher", "accuracy, %")
 
 
-_TABLES = {"seceu": _seceu, "eqbench": _eqbench, "culemo": _culemo, "tombench": _tombench}
+def _kumar(folder: Path | None) -> Iterator[Row]:
+    """How often a rater gives the experts' median; a constant one has kappa 0 all the same."""
+    for one in read_all(published.published_folder(folder))[0]:
+        same = kumar.same_as_experts(one)
+        constant = [100 * float(hit) for hit in same.pop("constant").mean(axis=0)]  # a talk counts once
+        raters = [100 * float(hits.mean()) for hits in same.values()]
+        trivial = mean_estimate("agreement", constant)
+        name = one.framework.name
+        yield _row("Kumar", name, "each scale's commonest", trivial, raters, "higher", "same as experts, %")
+
+
+def _emobench(folder: Path | None) -> Iterator[Row]:
+    """By place in the order of the file, and the longest option. The scores of models were printed only."""
+    benchmark = EmoBench()
+    options = benchmark.options("published", {})
+    files = read_sources(benchmark.sources("published", options), folder)
+    for task in TASKS:
+        asked = [one.questions for one in chosen_scenarios(files, EmoBenchOptions.of({**options, "task": task}))]
+        answers: dict[str, list[float]] = {}
+        for questions in asked:
+            for place in range(min(len(question.options) for question in questions)):
+                right = all(question.options[place] == question.right for question in questions)
+                answers.setdefault(f"always {'ABCDEFGH'[place]}", []).append(100.0 * right)
+            longest = all(max(question.options, key=len) == question.right for question in questions)
+            answers.setdefault("always the longest option", []).append(100.0 * longest)
+        whole = {name: own for name, own in answers.items() if len(own) == len(asked)}
+        best = max(whole, key=lambda name: fmean(whole[name]))
+        yield _row("EmoBench", task, best, mean_estimate("right", whole[best]), [], "higher", "accuracy, %")
+
+
+_TABLES = {
+    "seceu": _seceu,
+    "eqbench": _eqbench,
+    "culemo": _culemo,
+    "tombench": _tombench,
+    "kumar": _kumar,
+    "emobench": _emobench,
+}
 
 
 def reproduce(folder: Path | None) -> Report:
@@ -118,13 +158,13 @@ def reproduce(folder: Path | None) -> Report:
         except DataError as error:
             missing.append(f"{name}: {error.message}")
     return {"rows": rows, "summary": {"tables": len({(row["benchmark"], row["table"]) for row in rows}),
-                                      "beats_all": sum(row["beats"] == row["models"] for row in rows),
+                                      "beats_all": sum(row["beats"] == row["models"] > 0 for row in rows),
                                       "missing": missing}}  # fmt: skip
 
 
 def picture(report: Report) -> str:
     """Share of the published models that each answer beats, as an SVG file."""
-    rows = report["rows"]
+    rows = [row for row in report["rows"] if row["models"]]
     ordered = sorted(rows, key=lambda row: -row["beats"] / max(row["models"], 1))
     lines = tuple(ForestLine(f"{row['benchmark']} {row['table']}: {row['answer']}", _share(row)) for row in ordered)
     return standalone(Forest("Published models that an answer beats which reads nothing", "%", lines, (0.0, 100.0)))

@@ -103,6 +103,10 @@ def test_a_profile_has_every_benchmark_on_its_own_axis_and_people_beneath():
     assert profile.count("<tr") == 1 + 4
     assert "700 people" in profile
     assert '<tr role="row" class="people">' in profile
+    branches = {row[0]: row[2:] for row in item_pages.measured_branches(group([record(result(), second)])).rows}
+    assert branches["perceive"] == branches["use"] == ("–", "none")
+    assert branches["understand"][0] == "EQ-Bench"
+    assert "The four branches of emotional intelligence" in Page(html).visible
     assert "EQ profile" not in Page(page(record(result()))).visible
 
 

@@ -60,6 +60,7 @@ class Questions(ABC, Generic[O]):
     title: ClassVar[str]
     protocol: ClassVar[int] = 1
     item_sets: ClassVar[tuple[str, ...]] = ("open",)
+    branches: ClassVar[tuple[str, ...]] = ()
     option_class: type[O] = Options  # type: ignore[assignment]
     headline: ClassVar[str] = "score"
     unit: ClassVar[str] = ""

@@ -45,6 +45,7 @@ _MOST = 50
 class Dialogue:
     name = NAME
     title = "Dialogue"
+    branches = ("manage",)
     protocol = 1
     item_sets = ("open", "published", OWN)
     rubric = "dialogue"

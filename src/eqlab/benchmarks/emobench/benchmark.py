@@ -314,6 +314,7 @@ class EmoBench:
     name = "emobench"
     title = "EmoBench"
     open_title = "EQ Lab open choices"
+    branches = ("understand", "manage")
     protocol = 1
     item_sets = ("published", "open", OWN)
 

@@ -219,6 +219,7 @@ class Empathy:
     name = "empathy"
     title = "Empathy"
     open_title = "EQ Lab open prompts"
+    branches = ("manage",)
     protocol = 1
     item_sets = ("published", "open", OWN)
 

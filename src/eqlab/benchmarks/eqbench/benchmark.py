@@ -38,6 +38,7 @@ class EqBench:
     name = "eqbench"
     title = "EQ-Bench"
     open_title = "EQ Lab open dialogues"
+    branches = ("understand",)
     protocol = 1
     item_sets = ("published", "open", OWN)
 

@@ -185,7 +185,7 @@ Reference = Mapping[str, float]
 
 
 def baselines(references: Sequence[Reference], version: str, rules: EqBenchRules) -> tuple[Baseline, ...]:
-    """Constant answers, the best of them included, and uniformly random ones."""
+    """Constant answers, the best of them included, the best fixed answer by place, and uniformly random ones."""
     return _of(tuple(tuple(reference.items()) for reference in references), version, rules) if references else ()
 
 
@@ -200,12 +200,31 @@ def _of(asked: tuple[tuple[tuple[str, float], ...], ...], version: str, rules: E
         best = max(every, key=lambda value: every[value])
         constants = {value: every[value] for value in sorted({0, best, 5, 10})}
     found = [Baseline(f"always {value}", score) for value, score in constants.items()]
+    values, score = by_place(references, version, rules)
+    if len(set(values)) > 1:
+        found.append(Baseline(f"{'-'.join(map(str, values))} by place", score))
     return (*found, Baseline("random", _random(references, version, rules)))
 
 
 def _constant(references: Sequence[Reference], value: int, version: str, rules: EqBenchRules) -> float:
-    scores = [item_score(dict.fromkeys(reference, value), reference, version, rules) for reference in references]
-    return 10 * fmean(score for score in scores if score is not None)
+    return _fixed(references, [value] * max(map(len, references)), version, rules)
+
+
+def by_place(references: Sequence[Reference], version: str, rules: EqBenchRules) -> tuple[list[int], float]:
+    """The strongest answer that gives the same numbers to the first, second … emotion whatever the question, and its
+    score. In v2 the item score is a sum over emotions, so that each place has a best number of its own."""
+    places = max(map(len, references))
+    found = max(([value] * places for value in range(11)), key=lambda one: _fixed(references, one, version, rules))
+    for place in range(places):
+        tried = [[*found[:place], value, *found[place + 1 :]] for value in range(11)]
+        found = max(tried, key=lambda one: _fixed(references, one, version, rules))
+    return found, _fixed(references, found, version, rules)
+
+
+def _fixed(references: Sequence[Reference], values: Sequence[int], version: str, rules: EqBenchRules) -> float:
+    answers = ((dict(zip(reference, values, strict=False)), reference) for reference in references)
+    scores = [score for pair in answers if (score := item_score(*pair, version, rules)) is not None]
+    return 10 * fmean(scores) if scores else float("-inf")
 
 
 def _random(references: Sequence[Reference], version: str, rules: EqBenchRules) -> float:

@@ -29,7 +29,9 @@ _DECIDES = frozenset((*_CHAT, *_RESPONSES_AND_ANTHROPIC, *_GEMINI))
 
 def unambiguous(raw: bytes | str) -> Any:
     """Raises ValueError where an answer could be one thing or another. A value beats none, and may be said again."""
-    return json.loads(raw, object_pairs_hook=_one_meaning)
+    if isinstance(raw, str):
+        return json.loads(raw, object_pairs_hook=_one_meaning)
+    return _DECODER.decode(raw.decode(json.detect_encoding(raw), "surrogatepass"))
 
 
 def without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -50,6 +52,10 @@ def _one_meaning(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f'"{name}" is there twice, with two values')
         found[name] = value or before or value
     return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_one_meaning)
+"""Made once: `json.loads` with a hook makes one for every reply."""
 
 
 def count(value: Any) -> int | None:

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from eqlab.benchmarks.registry import find, load, names
 from eqlab.comparison import disagreement
 from eqlab.comparison.contender import item_means, subject_name
 from eqlab.comparison.equal_length import LengthView, length_view
+from eqlab.core.benchmark import BRANCHES, branches_of
 from eqlab.core.results import Estimate, ItemScore, Result, Table, best_baseline
 from eqlab.core.text import number
 from eqlab.publish.groups import Group, Row
@@ -165,6 +167,25 @@ def _arms(one: Member) -> Iterator[tuple[str, list[ProfileLine]]]:
 
 def profiles_of(groups: Sequence[Group]) -> list[Profile]:
     return profiles([[_member(row, one) for row in one.rows] for one in groups])
+
+
+def measured_branches(groups: Sequence[Group]) -> Table:
+    """Which of the four branches of emotional intelligence the results measure, and which none could."""
+    asked: dict[str, set[str]] = {}
+    for row in (row for one in groups for row in one.rows):
+        benchmark = find(row.result.benchmark)
+        for branch in branches_of(benchmark) if benchmark else ():
+            asked.setdefault(branch, set()).add(row.result.title)
+    could = {branch: [name for name in names() if branch in branches_of(load(name))] for branch in BRANCHES}
+    rows = tuple(
+        (branch, words, ", ".join(sorted(asked.get(branch, ()))) or "–", ", ".join(could[branch]) or "none")
+        for branch, words in BRANCHES.items()
+    )
+    note = (
+        "A result without a branch here (EmotionBench) is about how a situation moves a subject, which is no ability."
+    )
+    titles = ("branch", "what it is", "measured here", "benchmarks that measure it")
+    return Table("The four branches of emotional intelligence", titles, rows, note)
 
 
 def _member(row: Row, one: Group) -> Member:
