@@ -153,10 +153,7 @@ def compare(
     if as_json:
         print_json(
             [
-                {
-                    **as_data(one, missing),
-                    **({"equivalence": alike_data(own)} if (own := tested.get(one.title)) else {}),
-                }
+                as_data(one, missing) | ({"equivalence": alike_data(tested[one.title])} if one.title in tested else {})
                 for one in found
             ]
         )
