@@ -231,12 +231,12 @@ NEEDED = {
     "study --help": [],
     "runs": [],
     "models": [],
-    "store check": [],
+    "runs store check": [],
     "data list": [],
-    "show last": [],
+    "runs show last": [],
     "compare last --json": ["numpy", "scipy"],
     "report last -o r.html": ["jinja2"],
-    "export last -o x.csv": ["polars"],
+    "runs export last -o x.csv": ["polars"],
 }
 """Commands, and what each needs of what is slow to import, beside what those above it need."""
 
