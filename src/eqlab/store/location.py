@@ -48,6 +48,11 @@ _SIGNS = ("malformed", "not a database", "corrupt", "could not decode", "no such
 """What SQLite says of files that were cut, overwritten, or never were a database."""
 
 
+UNREADABLE = "its words could not be decoded"
+"""SQLite quotes names of a damaged schema in its messages, and Python cannot read those: a UnicodeDecodeError comes
+instead of the database's own."""
+
+
 def is_damage(words: str) -> bool:
     return any(sign in words.lower() for sign in _SIGNS)
 
