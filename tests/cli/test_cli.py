@@ -186,6 +186,7 @@ def test_asking_can_be_imported_without_what_answers_need():
 
 
 SLOW = [
+    "eqlab.core.study",
     "aiohttp",
     "alembic",
     "asyncio",
@@ -212,12 +213,12 @@ NEEDED = {
     "study --help": [],
     "runs": [],
     "models": [],
-    "store check": [],
+    "runs store check": [],
     "data list": [],
-    "show last": [],
+    "runs show last": [],
     "compare last --json": ["numpy", "scipy"],
     "report last -o r.html": ["jinja2"],
-    "export last -o x.csv": ["polars"],
+    "runs export last -o x.csv": ["polars"],
 }
 """Commands, and what each needs of what is slow to import, beside what those above it need."""
 

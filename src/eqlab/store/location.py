@@ -48,9 +48,8 @@ _SIGNS = ("malformed", "not a database", "corrupt", "could not decode", "no such
 """What SQLite says of files that were cut, overwritten, or never were a database."""
 
 
-UNREADABLE = "its words could not be decoded"
-"""SQLite quotes names of a damaged schema in its messages, and Python cannot read those: a UnicodeDecodeError comes
-instead of the database's own."""
+GARBLED = "what it says of its tables cannot be read"
+"""Where SQLite's own complaint repeats what is no text any more, and Python cannot decode it."""
 
 
 def is_damage(words: str) -> bool:
