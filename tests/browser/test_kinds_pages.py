@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
 
+import re
 from dataclasses import replace
 
 from made_studies import made, write_replies
@@ -61,12 +62,12 @@ SCALES = "".join(
 def site(tmp_path):
     opened = []
 
-    def make(kind, **more):
+    def make(kind, debrief="", **more):
         write_replies(tmp_path, prompts=2)
         store = Store(str(tmp_path / "arms.db"))
         design = made(tmp_path, store, kind, **more)
         store.close()
-        panel = replace(design.study, panel=PROLIFIC)
+        panel = replace(design.study, panel=PROLIFIC, debrief=debrief or design.study.debrief)
         context = served(tmp_path, replace(design, study=panel))
         opened.append(context)
         return context.__enter__()
@@ -170,7 +171,8 @@ def test_a_reply_is_kept_over_a_reload_refused_when_short_and_pasting_is_noted(s
 def test_a_person_deals_out_points_by_keyboard_to_the_end_and_has_a_percentile(site, visit, published, monkeypatch):
     monkeypatch.setenv("EQLAB_DATA", str(published))
     tables = "[checks]\nattention = 0\n[places]\nbatch_size = 3\n"
-    study = site("seceu", arms=(), top='items = "published"\nlimit = 6', tables=tables)
+    told = "You stand above {above} of {people} people."
+    study = site("seceu", arms=(), debrief=told, top='items = "published"\nlimit = 6', tables=tables)
     page = visit()
     page.goto(study.link(study="seceu"))
     page.keyboard.press("Tab")
@@ -195,6 +197,9 @@ def test_a_person_deals_out_points_by_keyboard_to_the_end_and_has_a_percentile(s
             page.keyboard.press("Enter")
         stories += 1
     assert stories == 3
+    expect(page.locator("main")).to_contain_text(
+        re.compile(r"You stand above (at least |at most )?\d+ %.* of 541 people\.")
+    )
     send(page)
     expect(page.locator("#code")).to_have_text("C-COMPLETE")
     found = people_result(study.participation.design, read_participants(study.participation).people).result
