@@ -18,7 +18,7 @@ COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-u
 # Containers often forbid bytecode; tests start hundreds of processes, and each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run talk test tests claims slice slice-setup lint docs docs-output bench audit sbom lock clean
+.PHONY: help setup run talk test tests claims slice slice-setup lint docs docs-output bench audit sbom dist lock clean
 
 help:                ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
@@ -90,6 +90,15 @@ audit:               ## known weaknesses of the pinned packages; says so when th
 
 sbom: setup          ## bill of materials of this environment (CycloneDX)
 	$(BIN)/python bench/sbom.py > eqlab.cdx.json
+
+dist: $(VENV)/.made  ## sdist and wheel in dist/, built twice: the same bytes, with their sha256
+	@$(PIP) --require-hashes -r requirements/build.txt
+	@$(PIP) "hatchling>=1.27"
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -d dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -d dist/again
+	cmp dist/*.whl dist/again/*.whl && cmp dist/*.tar.gz dist/again/*.tar.gz && rm -r dist/again
+	cd dist && sha256sum *.whl *.tar.gz | tee SHA256SUMS
 
 lock: setup          ## pin every dependency anew, with hashes
 	$(PIP) uv

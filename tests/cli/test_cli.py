@@ -186,6 +186,7 @@ def test_asking_can_be_imported_without_what_answers_need():
 
 
 SLOW = [
+    "eqlab.core.study",
     "aiohttp",
     "alembic",
     "asyncio",

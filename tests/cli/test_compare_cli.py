@@ -40,6 +40,21 @@ def test_models_of_a_run(eqlab, run):
     assert "repeatability: variation of the score over repeats" in Path("eqlab-report.html").read_text()
 
 
+def test_models_by_name(eqlab, run, server):
+    """A model stands for its newest run, RUN:MODEL for itself alone; a typing error is said."""
+    both = eqlab("compare", "wild", "timid").out
+    assert both.splitlines()[0] == eqlab("compare", run).out.splitlines()[0]
+    assert re.search(r"\d+\.\d points \(95 % interval", both.splitlines()[0]), "how large it is comes first"
+    asked = ("-b", "eqbench", "--base-url", server.url, "--limit", 30, "--repeats", 2)
+    assert eqlab("run", "newer", *asked).code == 0
+    (found,) = json.loads(eqlab("compare", "newer", f"{run[:6]}:timid", "--json").out)
+    assert sorted(one["name"] for one in found["subjects"]) == ["newer", "timid"]
+    assert eqlab("report", f"{run}:wild", "-o", "one.html").code == 0
+    assert "timid" not in Path("one.html").read_text().partition("<h2")[0]
+    for name in ("wilt", f"{run}:wilt"):
+        fails(eqlab("compare", name, "timid"), "'wilt' names no run and no model", "Did you mean wild?", code=2)
+
+
 def test_the_terminal_says_how_repeatable_a_score_is(eqlab, server, tmp_path):
     server.reply = reader
     said = eqlab("run", "wild", "-b", "eqbench", "--base-url", server.url, "--limit", 6, "--repeats", 2).out

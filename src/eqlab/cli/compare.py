@@ -26,7 +26,8 @@ SourcesArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[SOURCE]…",
-        help="Run ids, `last`, `published:MODEL`, `published` (all models), or EQ-Bench result files (*.json).",
+        help="Run ids, `last`, RUN:MODEL, a model's name (its newest run), `published:MODEL`, `published` (all), or "
+        "EQ-Bench result files (*.json).",
         show_default="last",
     ),
 ]

@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -26,16 +27,35 @@ app = typer.Typer(
 
 def _show_version(value: bool) -> None:
     if value:
-        from importlib.metadata import version
-
-        typer.echo(f"eqlab {version('eqlab')}")
+        for line in _versions():
+            typer.echo(line)
         raise typer.Exit
+
+
+def _versions() -> Iterator[str]:
+    """What a fault report needs: which code, which Python, which data."""
+    import hashlib
+    import tomllib
+    from importlib.metadata import distribution
+    from importlib.resources import files
+
+    found = distribution("eqlab")
+    yield f"eqlab {found.version}"
+    own = sorted(line for line in (found.read_text("RECORD") or "").splitlines() if line.startswith("eqlab/"))
+    build = hashlib.sha256("\n".join(own).encode()).hexdigest()[:12]
+    yield f"build       {build if own else 'editable, from a clone'}"
+    yield f"Python      {sys.version.split()[0]}"
+    data = files("eqlab") / "data"
+    items = sorted((one.name, one.read_bytes()) for one in (data / "open").iterdir() if one.is_file())
+    yield f"open items  {hashlib.sha256(b''.join(name.encode() + content for name, content in items)).hexdigest()[:12]}"
+    yield f"published   {hashlib.sha256((data / 'manifest.csv').read_bytes()).hexdigest()[:12]} (its list of files)"
+    yield f"prices      {tomllib.loads((data / 'prices.toml').read_text('utf-8')).get('date', 'unknown')}"
 
 
 @app.callback()
 def _global(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show versions of code and data.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
 ) -> None:

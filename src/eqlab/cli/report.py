@@ -17,7 +17,7 @@ def report(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RUN]…", help="Run ids, or `published:MODEL` (an EQ-Bench result); the newest run if none."
+            metavar="[RUN]…", help="Run ids, RUN:MODEL, models, or `published:MODEL`; the newest run if none."
         ),
     ] = None,
     last: Annotated[int, typer.Option(min=1, help="Without run ids: the N newest runs.")] = 1,
@@ -97,12 +97,19 @@ def found_runs(
     from eqlab.store.access import open_reader
 
     with open_reader(store) as opened:
+        subjects: dict[str, set[str]] = {}
         if own:
-            stored = [opened.find_run(run) for run in own]
+            for one, who in opened.find_models(own):
+                subjects.setdefault(one.id, set()).add(who)
+            stored = [opened.read_run(run) for run in subjects]
         else:
             opened.find_run("last")  # an empty store is said plainly
             stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
-        found = pooled(opened, results_of(opened, stored, processes=cores(), workers=workers))
+        scored = [
+            (one, [result for result in made if subjects.get(one.id, {""}) & {"", result.subject}])
+            for one, made in results_of(opened, stored, processes=cores(), workers=workers)
+        ]
+        found = pooled(opened, scored)
         return [*with_panels(opened, found), *beside]
 
 
@@ -111,7 +118,8 @@ def plot(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[KIND] [RUN]…", help="A kind of chart, then run ids or `published:MODEL`; the newest run if none."
+            metavar="[KIND] [RUN]…",
+            help="A kind of chart, then runs, models or `published:MODEL`; the newest run if none.",
         ),
     ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="An .svg, .png or .pdf file.")] = Path(

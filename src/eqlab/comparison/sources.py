@@ -1,6 +1,6 @@
 """From what a user names to results: a run of the store, a published EQ-Bench model, or a result file."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -27,15 +27,17 @@ def read_sources(
     pool: bool = True,
     score: Score | None = None,
 ) -> list[EntrySource]:
-    """Results of run ids, `last`, `published` (all models), `published:MODEL` and files *.json, in the order named.
+    """Results of run ids, `last`, RUN:MODEL, MODEL, `published` (all models), `published:MODEL` and files *.json, in
+    the order named.
 
     A run named twice counts once. `benchmarks` and `subject` (a part of the name) choose among what is found. `pool`:
     runs that differ in their seeds alone are one result. `score`: by whom runs are scored, where somebody has done it
     already."""
-    opened: Reader | None = None
     seen: set[str] = set()
     found: list[EntrySource] = []
-    runs: list[StoredRun] = []
+    own: list[str] = []
+    runs: dict[str, StoredRun] = {}
+    places: dict[tuple[str, str], int] = {}
     with ExitStack() as closing:
         for name in names:
             if is_published(name):
@@ -44,17 +46,20 @@ def read_sources(
             elif name.endswith(".json"):
                 found += _published([PublishedReader(data).file_result(_file(name))], seen)
             else:
-                opened = opened or closing.enter_context(open_reader(store))
-                stored = opened.find_run(name)
-                if stored.id not in seen:
-                    seen.add(stored.id)
-                    runs.append(stored)
-        if opened:
+                own.append(name)
+        if own:
             from eqlab.runs.parallel import results_of  # published models are compared without what runs need
 
-            found += _runs(opened, runs, pool, score or results_of)
+            opened = closing.enter_context(open_reader(store))
+            for name, (stored, who) in zip(own, opened.find_models(own), strict=True):
+                runs[stored.id] = stored
+                places.setdefault((stored.id, who), names.index(name))
+            scored = (score or results_of)(opened, list(runs.values()))
+            named = [(stored, [one for one in kept if _named(places, stored, one)]) for stored, kept in scored]
+            found += _runs(opened, named, pool)
     if runs:
-        found.sort(key=_place_in(names, runs))
+        published = [place for place, name in enumerate(names) if name not in own]
+        found.sort(key=lambda one: _place(places, one, published[0] if published else 0))
     chosen = [one for one in found if not benchmarks or one.result.benchmark in benchmarks]
     chosen = [one for one in chosen if subject.casefold() in one.result.subject.casefold()]
     if not chosen:
@@ -63,10 +68,14 @@ def read_sources(
     return chosen
 
 
-def _runs(store: Reader, runs: Sequence[StoredRun], pool: bool, score: Score) -> list[EntrySource]:
+def _named(places: Mapping[tuple[str, str], int], stored: StoredRun, result: Result) -> bool:
+    """Whether this result was named: its run as a whole, or its model in it."""
+    return (stored.id, "") in places or (stored.id, result.subject) in places
+
+
+def _runs(store: Reader, scored: Sequence[tuple[StoredRun, list[Result]]], pool: bool) -> list[EntrySource]:
     from eqlab.runs.pool import pooled
 
-    scored = score(store, runs)
     return [
         EntrySource(result, f"run {stored.id}", _items_of(stored, result), settings_of(stored.config, result.subject))
         for stored, own in (pooled(store, scored) if pool else scored)
@@ -81,16 +90,10 @@ def _items_of(stored: StoredRun, result: Result) -> str:
     return (own or named)[0].items_sha256
 
 
-def _place_in(names: Sequence[str], runs: Sequence[StoredRun]) -> Callable[[EntrySource], int]:
+def _place(places: Mapping[tuple[str, str], int], source: EntrySource, published: int) -> int:
     """Where a source was named: published results and runs keep the order of the command."""
-    places = {
-        f"run {stored.id}": next(
-            place for place, name in enumerate(names) if name == "last" or stored.id.startswith(name)
-        )
-        for stored in runs
-    }
-    published = [place for place, name in enumerate(names) if is_published(name) or name.endswith(".json")]
-    return lambda source: places.get(source.origin, published[0] if published else 0)
+    run = source.origin.removeprefix("run ")
+    return places.get((run, source.result.subject), places.get((run, ""), published))
 
 
 def _published(results: Iterable[PublishedResult], seen: set[str]) -> list[EntrySource]:

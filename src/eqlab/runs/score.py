@@ -12,7 +12,6 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.answers import STATUSES, Answer, replaced
 from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Context, Normed, Scored, Seated
 from eqlab.core.errors import DataError
-from eqlab.core.moves import is_simulated
 from eqlab.core.results import ItemScore, Norms, Result, Results
 from eqlab.core.runs import OWN, PEOPLE, PERSON, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.models.prices import usage_of
@@ -96,6 +95,8 @@ def studied(benchmark: Benchmark, asked: BenchmarkConfig, context: Context) -> N
         if not answered:
             continue
         source = f"people of study '{study.asked.options.get('study', study.config.id)}'"
+        from eqlab.core.moves import is_simulated
+
         real = [one for one in answered if not is_simulated(one.attempts[-1].subject.removeprefix(PERSON))]
         names = [option.name for option in benchmark.option_help()]
         apart = _apart(asked.options, study.asked.options, names)

@@ -95,6 +95,12 @@ class LatestAnswer:
     at: float
 
 
+def _subject(run: StoredRun, name: str) -> str:
+    """The subject of a run that this is the name of, with its provider or without; empty: none."""
+    exact = [model.subject for model in run.config.models if model.spec == name]
+    return (exact or [model.subject for model in run.config.models if model.spec.endswith(f"/{name}")] or [""])[0]
+
+
 class Reader(ABC):
     """Reading that needs no more than rows for a query."""
 
@@ -136,6 +142,37 @@ class Reader(ABC):
             what = "no run" if not found else f"{len(found)} runs"
             raise UsageError(f"'{name}' names {what} in {self.shown}.", "'eqlab runs' lists them.")
         return self.read_run(found[0])
+
+    def find_models(self, names: Sequence[str]) -> list[tuple[StoredRun, str]]:
+        """The run that each name means, and the subject of it, empty for all: `RUN`, `last`, `RUN:MODEL`, or `MODEL`,
+        which is looked for in the newest run that has all models so named, else in the newest that has it."""
+        ids = self.run_ids()
+        heads = {name: name.partition(":")[0] for name in names}
+        bare = [name for name, head in heads.items() if head != "last" and not any(run.startswith(head) for run in ids)]
+        runs = [self.read_run(run) for run in ids] if bare else []
+        whole = next((one for one in runs if all(_subject(one, name) for name in bare)), None)
+        found = []
+        for name in names:
+            if name in bare:
+                own = next((one for one in (whole, *runs) if one and _subject(one, name)), None)
+                if own is None and ids:
+                    raise self._nobody(name, runs)
+                found.append((own or self.find_run(name), _subject(own, name) if own else ""))
+                continue
+            stored, model = self.find_run(heads[name]), name.partition(":")[2]
+            if model and not _subject(stored, model):
+                raise self._nobody(model, [stored])
+            found.append((stored, _subject(stored, model) if model else ""))
+        return found
+
+    def _nobody(self, name: str, runs: Sequence[StoredRun]) -> UsageError:
+        from difflib import get_close_matches
+
+        known = list(dict.fromkeys(model.spec for one in runs for model in one.config.models))
+        near = get_close_matches(name, known, 1)
+        models = f"There is {', '.join(known[:6])}{' …' * (len(known) > 6)}; 'eqlab runs' lists the runs."
+        hint = f"Did you mean {near[0]}? {models}" if near else models
+        return UsageError(f"'{name}' names no run and no model in {self.shown}.", hint)
 
     def read_run(self, run: str) -> StoredRun:
         ((created_at, config),) = self.rows("SELECT created_at, config FROM runs WHERE id = :run", {"run": run})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files as resources
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -18,17 +18,21 @@ from eqlab.benchmarks.common import outcome
 from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Normed, Scored, Selection, Talks, item_sets_of
-from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale, problems
 from eqlab.core.results import Better, Cell, Estimate, ItemScore, Norms, Result, Table, goodness
 from eqlab.core.runs import PEOPLE, PERSON
-from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
-from eqlab.core.study import Checks, Study
 from eqlab.core.trials import Trial
 
+if TYPE_CHECKING:  # what studies are made of is loaded where there is one: every command would wait for it
+    from eqlab.core.design import Design
+    from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
+    from eqlab.core.study import Checks, Study
 
-def instructed(checks: Checks, scale: Scale, answers: Sequence[int], others: Sequence[Scale] = ()) -> tuple[Trial, ...]:
+
+def instructed(
+    checks: "Checks", scale: Scale, answers: Sequence[int], others: Sequence[Scale] = ()
+) -> tuple[Trial, ...]:
     """On a scale like the trials' own: one for each of the answers, and at least as many as a person gets. Which of
     them a person gets is drawn. `others`: the trials' further scales, so that nobody tells the page by its form; the
     same answer is asked for wherever it reads the same, and anything will do elsewhere."""
@@ -58,7 +62,9 @@ class BenchmarkStudy:
 
     benchmark: Benchmark
 
-    def form(self) -> StudyForm:
+    def form(self) -> "StudyForm":
+        from eqlab.core.studied import StudyForm
+
         name, title = self.benchmark.name, self.benchmark.title
         text = template("eqlab.benchmarks.common").replace("@kind@", name).replace("@title@", title)
         if "open" not in item_sets_of(self.benchmark):
@@ -66,8 +72,11 @@ class BenchmarkStudy:
         words = "share of items that the middle person knows; the others are answered by chance"
         return StudyForm(name, name, f"people take {title}", text, 0.7, words)
 
-    def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
+    def pages(self, study: "Study", files: Mapping[str, bytes], options: Mapping[str, Any]) -> "StudyPages":
         """Items dealt by seed into batches whose sizes differ by one at most."""
+        from eqlab.core.design import Batch
+        from eqlab.core.studied import StudyPages
+
         selection = Selection(limit=study.limit, repeats=1, seed=study.seed)
         trials = [trial for trial, _ in self.benchmark.plan(files, options, selection)]
         if not trials or isinstance(self.benchmark, Talks) or not all(_is_closed(trial.form) for trial in trials):
@@ -80,32 +89,36 @@ class BenchmarkStudy:
         first = batches[0].trials[0].form.scales[0]
         return StudyPages(batches, instructed(study.checks, first, _answers(first)))
 
-    def warnings(self, design: Design) -> Iterable[str]:
+    def warnings(self, design: "Design") -> Iterable[str]:
         return ()
 
-    def simulated(self, design: Design, truth: Truth, seed: int) -> "Knowers":
+    def simulated(self, design: "Design", truth: "Truth", seed: int) -> "Knowers":
         if not 0 < truth.effect < 1:
             raise UsageError(f"{truth.effect:g} is not a share of items.", "Put in a number between 0 and 1.")
         return Knowers(truth, self._best(design))
 
-    def result(self, design: Design, people: Analysed) -> PeopleResult:
+    def result(self, design: "Design", people: "Analysed") -> "PeopleResult":
+        from eqlab.core.studied import PeopleResult
+
         (asked,) = design.run.benchmarks
         if hasattr(self.benchmark, "people"):  # it says something of its own of people's result
             return PeopleResult(self.benchmark.score(PEOPLE, people.scored, asked.options))
         return PeopleResult(people_result(self.benchmark, people.scored, asked.options))
 
-    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
+    def recovered(self, design: "Design", truth: "Truth", found: "PeopleResult") -> "Sequence[Recovered]":
+        from eqlab.core.studied import Recovered
+
         headline = found.result.headline
         if headline.value is None:
             return ()
         return (Recovered(headline.name, self._expected(design, truth), headline, null=None),)
 
-    def _best(self, design: Design) -> dict[str, Mapping[str, Any]]:
+    def _best(self, design: "Design") -> dict[str, Mapping[str, Any]]:
         (asked,) = design.run.benchmarks
         trials = [trial for batch in design.batches for trial in batch.trials]
         return {trial.id: best_answer(self.benchmark, trial, asked.options) for trial in trials}
 
-    def _expected(self, design: Design, truth: Truth) -> float:
+    def _expected(self, design: "Design", truth: "Truth") -> float:
         """What such people get on average: a batch is as likely as another, and what is not known is answered by
         chance."""
         (asked,) = design.run.benchmarks
@@ -125,7 +138,7 @@ class BenchmarkStudy:
             means.append(known * right + (1 - known) * chance)
         return fmean(means)
 
-    def _expected_by_draws(self, design: Design, people: "Knowers", draw: random.Random) -> float:
+    def _expected_by_draws(self, design: "Design", people: "Knowers", draw: random.Random) -> float:
         """The same where a single item is worth nothing by itself: the mean score of simulated people."""
         (asked,) = design.run.benchmarks
         scores = []
@@ -143,7 +156,7 @@ class Knowers:
     """People who know an item with a probability of their own, all of its questions at once, and answer by chance
     otherwise."""
 
-    truth: Truth
+    truth: "Truth"
     best: Mapping[str, Mapping[str, Any]] = field(repr=False)
     """The best answer, by trial."""
 
@@ -156,7 +169,7 @@ class Knowers:
         return outcome.random_values(trial.form, draw)
 
 
-def knows(truth: Truth, draw: random.Random) -> float:
+def knows(truth: "Truth", draw: random.Random) -> float:
     """The share of items that one person knows, drawn around the truth's."""
     middle = math.log(truth.effect / (1 - truth.effect))
     return 1 / (1 + math.exp(-draw.gauss(middle, truth.person_sd)))
@@ -352,7 +365,7 @@ def p_text(p: float | None) -> str | None:
     return None if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def corrected(found: Sequence[Contrast]) -> tuple[Contrast, ...]:
+def corrected(found: "Sequence[Contrast]") -> "tuple[Contrast, ...]":
     """Holm's correction over all of them."""
     adjusted = holm([one.p for one in found])
     return tuple(
@@ -360,7 +373,7 @@ def corrected(found: Sequence[Contrast]) -> tuple[Contrast, ...]:
     )
 
 
-def contrast_table(found: Sequence[Contrast], who: str, measure: str, alpha: float, note: str) -> Table:
+def contrast_table(found: "Sequence[Contrast]", who: str, measure: str, alpha: float, note: str) -> Table:
     """Each with its interval at the plan's own level. A single one needs no correction, and none is shown."""
     several = len(found) > 1
     rows = tuple(

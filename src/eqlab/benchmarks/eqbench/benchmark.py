@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eqlab.benchmarks.common.people import instructed, template
 from eqlab.benchmarks.common.reading import is_refusal
@@ -18,14 +18,16 @@ from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions, item_score
 from eqlab.benchmarks.eqbench.trials import build_trial, is_complete, plan, read_kinds, read_reply, trials_of
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
-from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import OWN, PEOPLE, PERSON
-from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
-from eqlab.core.study import Study
 from eqlab.core.trials import Trial
+
+if TYPE_CHECKING:  # what studies are made of is loaded where there is one: every command would wait for it
+    from eqlab.core.design import Design
+    from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
+    from eqlab.core.study import Study
 
 _FILES = {
     ("v1", "en"): "eqbench/data/eq_bench_v1_questions_60.json",
@@ -162,7 +164,9 @@ class EqBenchStudy:
     def in_words(self, words: Mapping[str, str]) -> "EqBenchStudy":
         return replace(self, words={**self.words, **words})
 
-    def form(self) -> StudyForm:
+    def form(self) -> "StudyForm":
+        from eqlab.core.studied import StudyForm
+
         return StudyForm(
             "eqbench",
             "eqbench",
@@ -173,8 +177,11 @@ class EqBenchStudy:
             not_for_people=(("revision", "yes", "people are asked once (delete the line)"),),
         )
 
-    def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
+    def pages(self, study: "Study", files: Mapping[str, bytes], options: Mapping[str, Any]) -> "StudyPages":
         """Dialogues dealt by seed into batches whose sizes differ by one at most."""
+        from eqlab.core.design import Batch
+        from eqlab.core.studied import StudyPages
+
         typed = EqBenchOptions.of(options)
         questions = questions_of(files, typed)
         chosen = spread(questions, study.limit or len(questions))
@@ -192,17 +199,21 @@ class EqBenchStudy:
         form = Form(tuple(replace(scale, anchors=ends) for scale in trial.form.scales))
         return replace(trial, stimulus=f"{question.dialogue}\n\n{asks}", form=form, id="")
 
-    def warnings(self, design: Design) -> Iterable[str]:
+    def warnings(self, design: "Design") -> Iterable[str]:
         return ()
 
-    def simulated(self, design: Design, truth: Truth, seed: int) -> "Readers":
+    def simulated(self, design: "Design", truth: "Truth", seed: int) -> "Readers":
         return Readers(truth)
 
-    def result(self, design: Design, people: Analysed) -> PeopleResult:
+    def result(self, design: "Design", people: "Analysed") -> "PeopleResult":
+        from eqlab.core.studied import PeopleResult
+
         (asked,) = design.run.benchmarks
         return PeopleResult(EqBench().score(PEOPLE, people.scored, asked.options))
 
-    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
+    def recovered(self, design: "Design", truth: "Truth", found: "PeopleResult") -> "Sequence[Recovered]":
+        from eqlab.core.studied import Recovered
+
         headline = found.result.headline
         if headline.value is None:
             return ()
@@ -216,7 +227,7 @@ class EqBenchStudy:
 class Readers:
     """People who read each emotion with a normal error around its reference."""
 
-    truth: Truth
+    truth: "Truth"
 
     def person(self, draw: random.Random) -> None:
         return None
@@ -229,7 +240,7 @@ class Readers:
         }
 
 
-def expected_score(design: Design, truth: Truth, version: str, rules: str) -> float:
+def expected_score(design: "Design", truth: "Truth", version: str, rules: str) -> float:
     """The score that readers with this noise get on average on these dialogues, by simulation."""
     readers, draw = Readers(truth), random.Random("expected score")
     means = []
