@@ -250,10 +250,34 @@ def after(times: int) -> None:
     )
 
 
+def equivalents(times: int) -> None:
+    """Two that differ by the margin itself, as published answers do: how often they are called equivalent."""
+    from eqlab.comparison.compare import alike_pair
+    from eqlab.comparison.verdict import pair
+
+    rows = Rows()
+    for part in (0.2, 1.0):
+        for n in (60, 171, 600):
+            for loss in (2.0, 0.0):
+                random = np.random.default_rng(n)
+                said = 0
+                for _ in range(times):
+                    own = _entries([_result(one) for one in _changed(random, n, part, loss)])
+                    found = pair(own[0].contender, own[1].contender)
+                    said += alike_pair(found, 2.0).outcome == "equivalent"
+                rows.append((f"{100 * part:.0f}%", n, loss, share(said, times)))
+    show(
+        f"Equivalent within ±2 points, {times} pairs a row",
+        ("answers that are another model's", "questions", "true difference", "equivalent"),
+        rows,
+    )
+
+
 VERDICTS: dict[str, tuple[Callable[[int], None], int]] = {
     "gate_alarms": (gate_alarms, 2000),
     "gate_losses": (gate_losses, 1000),
     "gate_misses": (gate_misses, 1000),
     "refusals": (refusals, 2000),
     "after": (after, 1000),
+    "equivalents": (equivalents, 400),
 }

@@ -64,7 +64,7 @@ def start(times: int) -> Iterator[Row]:
         commands: list[tuple[str, float, tuple[str, ...]]] = [
             ("`eqlab --help`", 0.9, ("--help",)),
             ("`eqlab runs`", 1.7, ("runs",)),
-            ("`eqlab show last`", 1.7, ("show", "last")),
+            ("`eqlab runs show last`", 1.7, ("runs", "show", "last")),
             ("`eqlab compare`, two published models", 3.0, published),
             ("`eqlab run` of three questions, report included", 4.0, (*ask, "3", "--seed")),
         ]
@@ -188,8 +188,12 @@ def main() -> None:
         "rank": lambda: rank(arguments.models),
         "report": lambda: report(arguments.times, arguments.answers),
     }
-    rows = [row for name, part in parts.items() if name in (arguments.only or parts) for row in part()]
+    rows: list[Row] = []
     print(table(rows))
+    for name, part in parts.items():
+        for row in part() if name in (arguments.only or parts) else ():
+            rows.append(row)
+            print(f"| {' | '.join(row.cells)} |", flush=True)
     if arguments.write:
         write(rows)
 

@@ -97,6 +97,12 @@ def test_hostile_replies_do_no_harm(eqlab, server, tmp_path):
         (["run", "--items", "closed"], ["--items", "open or published"]),
         (["run", "--profile", "slow"], ["--profile", "quick or full"]),
         (["run", "-b", "iq"], ["iq", "eqbench"]),
+        (["run", "-b", "eqbnch"], ["Did you mean eqbench?"]),
+        (["run", "opnai/gpt"], ["Did you mean openai?"]),
+        (["run", "--set", "temprature=0"], ["'temprature'", "Did you mean temperature?"]),
+        (["run", "--set", "max_token=9"], ["Did you mean max_tokens?"]),
+        (["study", "init", "ratng"], ["Did you mean rating?"]),
+        (["data", "verify", "--data", "."], ["Nothing is here to verify", "eqlab data fetch"]),
         (["run", "--set", "temperature"], ["temperature", "name=value"]),
         (["run", "--set", "stream=true"], ["stream"]),
         (["run", "-o", "version=v9"], ["v9", "v1 or v2"]),
@@ -135,6 +141,18 @@ def test_the_studys_own_questions_are_asked_where_they_are(eqlab, server, publis
     assert "Among 12 published models on the same 5 questions" in said
     assert "gpt-4-0314" in (tmp_path / "eqlab-report.html").read_text()
     assert "EQ Lab open dialogues" in eqlab(*ask, EQLAB_ITEMS="open").out
+
+
+def test_what_was_asked_for_and_cannot_be_is_said(eqlab, server):
+    server.reply = good
+    asked = ("-b", "eqbench", "--limit", 5, "--base-url", server.url)
+    ran = eqlab("run", "m", "m", *asked, "--set", "top_a=0.5", "--json")
+    assert ran.code == 0, "a provider's own setting is sent as it is"
+    assert ran.err.startswith("m is named more than once and asked once; --repeats asks again.\n")
+    assert len(json.loads(ran.out)["results"]) == 1
+    done = eqlab("report", "--last", 99)
+    assert done.code == 0
+    assert "--last 99: the store holds 1; all of them are taken." in done.err
 
 
 def test_missing_published_data_name_the_command(eqlab, tmp_path):
@@ -213,12 +231,12 @@ NEEDED = {
     "study --help": [],
     "runs": [],
     "models": [],
-    "store check": [],
+    "runs store check": [],
     "data list": [],
-    "show last": [],
+    "runs show last": [],
     "compare last --json": ["numpy", "scipy"],
     "report last -o r.html": ["jinja2"],
-    "export last -o x.csv": ["polars"],
+    "runs export last -o x.csv": ["polars"],
 }
 """Commands, and what each needs of what is slow to import, beside what those above it need."""
 

@@ -40,6 +40,16 @@ def test_models_of_a_run(eqlab, run):
     assert "repeatability: variation of the score over repeats" in Path("eqlab-report.html").read_text()
 
 
+def test_equivalence_is_asked_for_with_a_margin(eqlab, run):
+    (found,) = json.loads(eqlab("compare", run, "--equivalent", 60, "--json").out)
+    assert [one["outcome"] for one in found["equivalence"]] == ["equivalent"]
+    said = eqlab("compare", run, "--equivalent", 0.1).out
+    assert "are not shown to be equivalent within ±0.1 points (90 % interval" in said
+    assert "0.1 points are " in said
+    assert "SD of one model's repeats." in said
+    fails(eqlab("compare", run, "--equivalent", 2, "--baseline", run), "--equivalent takes a margin", code=2)
+
+
 def test_models_by_name(eqlab, run, server):
     """A model stands for its newest run, RUN:MODEL for itself alone; a typing error is said."""
     both = eqlab("compare", "wild", "timid").out

@@ -1,12 +1,16 @@
 """From results to a comparison: who is paired with whom, what is said, what is undefined and why."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from eqlab.comparison.compare import caveats, compare
+from eqlab.comparison.compare import alike, alike_pair, alike_sentence, alike_table, caveats, compare
+from eqlab.comparison.contender import Lost
 from eqlab.comparison.entries import EntrySource, entries
 from eqlab.comparison.sentences import listed, round_up
 from eqlab.comparison.tables import as_data, sentence, tables
+from eqlab.comparison.verdict import pair as pair_of
 from eqlab.core.results import Estimate, ItemScore, Result
 from eqlab.tables.cells import p_text
 
@@ -269,3 +273,33 @@ def test_words():
     assert p_text(0.0) == "< 0.0001"
     assert p_text(None) == "undefined"
     assert listed(list("abcdefgh")) == "a, b, c, d, e and 3 others"
+
+
+def test_equivalence_is_two_one_sided_tests_and_refusing_is_no_way_to_it():
+    """Alike within ±3, by statsmodels' own test; not with answers lost, and not among many at once what one shows."""
+    from statsmodels.stats.weightstats import ttost_paired
+
+    one, other = draw(1, n=60), draw(2, n=60)
+    (found,) = compared(result("model:a", one), result("model:b", other))
+    (both,) = alike(found, 3.0)
+    p, _, _ = ttost_paired(one[:, 0], other[:, 0], -3.0, 3.0)
+    assert both.p == pytest.approx(p)
+    assert both.outcome == "equivalent"
+    assert -3 < both.low < found.pairs[0].difference.value < both.high < 3
+    assert alike_sentence([both]).startswith(
+        "a and b are equivalent within ±3 points (90 % interval of the difference "
+    )
+    assert alike_table([both], found).rows[0][-1] == "equivalent"
+    assert alike(found, 0.1)[0].outcome == "cannot say"
+    lost = found.pairs[0].a
+    worst = {item: points - 10 * (item in list(lost.points)[:20]) for item, points in lost.points.items()}
+    refusing = replace(lost, lost=Lost({"refused": 20}, {}, worst, worst, worst))
+    assert alike_pair(pair_of(refusing, found.pairs[0].b), 3.0).outcome == "cannot say"
+    (apart,) = compared(result("model:a", one), result("model:b", one - 20 + draw(3, n=60, noise=1.0) / 50))
+    assert alike(apart, 3.0)[0].outcome == "different"
+    (same,) = compared(result("model:a", one), result("model:b", one))
+    assert "cannot be tested" in alike_sentence(alike(same, 3.0))
+    (three,) = compared(*(result(f"model:{k}", draw(k, n=60)) for k in range(3)))
+    assert alike_sentence(alike(three, 3.0)).endswith(
+        "of 3 pairs are equivalent within ±3 points, with all tested at once."
+    )

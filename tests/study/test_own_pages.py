@@ -15,7 +15,7 @@ from eqlab.store.store import Store
 from eqlab.study.file import read_study
 from eqlab.study.results.export import export_table
 from eqlab.study.results.participants import read_participants
-from eqlab.study.results.people import reply_table
+from eqlab.study.results.people import reply_table, signal_table, signals
 
 OWN = """
 [[before]]
@@ -165,7 +165,7 @@ def test_questions_that_make_no_sense_are_named(question, said):
 # -- replies -------------------------------------------------------------------------------------------------------
 
 
-def test_replies_are_written_marked_and_used_only_where_a_moderator_says_yes(site, tmp_path):
+def test_replies_are_written_marked_and_used_only_where_a_moderator_says_yes(site, tmp_path, monkeypatch):
     from eqlab.core.errors import UsageError
     from eqlab.runs.judge import run_replies
 
@@ -184,6 +184,22 @@ def test_replies_are_written_marked_and_used_only_where_a_moderator_says_yes(sit
     assert table.height == 4
     assert set(table["use"]) == {""}
     assert all("pasted" in marks and "duplicate" in marks for marks in table["marks"])
+    told = signals(served.participation)
+    assert [one.texts for one in told] == [2, 2]
+    assert {one.pasted for one in told} == {100.0}
+    assert all({"pasted", "repeated phrases"} <= set(one.flags) for one in told)
+    assert {one.like_model for one in told} == {None}  # no model has replied in this store
+    prompt = table["prompt"][0]
+    monkeypatch.setattr(
+        "eqlab.study.results.people._model_replies",
+        lambda _: {prompt: ["Something else altogether, my friend.", "I am so sorry to hear that. Truly!"]},
+    )
+    first, second = signals(served.participation)
+    assert first.like_model < 20
+    assert (second.like_model, "like a model's reply" in second.flags) == (100.0, True)
+    shown = signal_table([second])
+    assert shown.rows[0][-1] == ", ".join(second.flags)
+    assert "never verdicts" in shown.note
     with pytest.raises(UsageError, match="nobody has moderated"):
         run_replies(served.store, served.store.read_run(served.participation.design.run.id))
 

@@ -103,6 +103,7 @@ def test_the_models_of_the_newest_run_become_arms_that_later_runs_do_not_change(
     assert design_of(read_study(text), store).sha256 == before.sha256
     settled = study_text("rating", store, arms={"a": "last:third", "b": "author"})
     assert f'"a" = "{store.find_run("last").id}:third"' in settled
+    assert f'"warm" = "{run}:warm"\n"cold" = "{run}:cold"' in study_text("rating", store, source=run)  # not the newest
 
 
 def test_beside_one_model_stand_our_own_replies(server, store):
@@ -115,6 +116,9 @@ def test_what_init_refuses(store):
     for kind, more, part in (
         ("ratings", {}, "no kind of study 'ratings'"),
         ("evoked", {"arms": {"a": "author"}}, "takes its arms from the items"),
+        ("evoked", {"source": "abc"}, "has no replies to rate"),
+        ("rating", {"source": "abc", "arms": {"a": "author"}}, "names the arms already"),
+        ("rating", {"source": "abc"}, "holds no run yet"),
         ("rating", {"panel": "cloud"}, "Panel 'cloud' is not known"),
         ("rating", {"arms": {"a": "last"}}, "No run in the store has replies"),
         ("rating", {"arms": {"a": "nothing.csv"}}, "There is no file"),

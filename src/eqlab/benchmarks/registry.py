@@ -5,7 +5,7 @@ from importlib import import_module
 
 from eqlab.core.benchmark import Benchmark
 from eqlab.core.environment import entry_points
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import UsageError, did_you_mean
 
 _OURS = {
     "eqbench": "eqlab.benchmarks.eqbench.benchmark:EqBench",
@@ -60,7 +60,8 @@ def load(name: str) -> Benchmark:
     for point in entry_points(group="eqlab.benchmarks", name=name):
         theirs: Benchmark = point.load()()
         return theirs
-    raise UsageError(f"There is no benchmark '{name}'.", f"There are: {', '.join(names())}.")
+    known = f"There are: {', '.join(names())}."
+    raise UsageError(f"There is no benchmark '{name}'.", did_you_mean(name, names(), known))
 
 
 _PAPERS = {

@@ -85,6 +85,12 @@ def compare(
             show_default="2 % of the scale",
         ),
     ] = None,
+    equivalent: Annotated[
+        float | None,
+        typer.Option(
+            min=0, metavar="POINTS", help="Are two alike within ± this? Two one-sided tests.", show_default="no"
+        ),
+    ] = None,
     uncalibrated: Annotated[
         bool,
         typer.Option("--uncalibrated", help="Compare what a judge says even if it was never held against people."),
@@ -102,7 +108,7 @@ def compare(
     Gives each difference with its interval, ranks as ranges, who may be first, and what more items or repeats would
     buy. With --baseline it is a gate for CI: see docs/compare.md."""
     from eqlab.cli.output import print_json, print_table, say
-    from eqlab.comparison.compare import caveats
+    from eqlab.comparison.compare import alike, alike_data, alike_sentence, alike_table, caveats
     from eqlab.comparison.compare import compare as compare_entries
     from eqlab.comparison.entries import entries, refuse_uncalibrated
     from eqlab.comparison.sources import read_sources
@@ -115,6 +121,8 @@ def compare(
     for flag, value in gate_only.items():
         if value and not baseline:
             raise UsageError(f"{flag} needs something to compare with.", "Add --baseline RUN.")
+    if equivalent is not None and (equivalent <= 0 or baseline or speakers):
+        raise UsageError("--equivalent takes a margin above 0 and compares models.", "Use --margin with --baseline.")
     if if_unsure not in ("", "pass", "fail"):
         raise UsageError(f"--if-unsure '{if_unsure}' is unknown.", "Choose pass or fail.")
     if if_unsure and not fail_if_worse:
@@ -141,12 +149,19 @@ def compare(
         from eqlab.comparison.tables import comparison_page
 
         write_file(markdown, comparison_page(found, missing))
+    tested = {one.title: alike(one, equivalent) for one in found if equivalent and one.pairs}
     if as_json:
-        print_json([as_data(one, missing) for one in found])
+        print_json(
+            [
+                as_data(one, missing) | ({"equivalence": alike_data(tested[one.title])} if one.title in tested else {})
+                for one in found
+            ]
+        )
         return
     for one in found:
-        say(sentence(one), style="bold")
-        for table in tables(one):
+        pairs = tested.get(one.title, [])
+        say(f"{sentence(one)} {alike_sentence(pairs)}" if pairs else sentence(one), style="bold")
+        for table in [*tables(one), *([alike_table(pairs, one)] if pairs else [])]:
             typer.echo("")
             print_table(table)
         for caveat in caveats(one, missing):

@@ -99,6 +99,8 @@ def verify(sources: Source = None, data: DataFlag = None) -> None:
         print_text(f"changed: {name}")
     counts = {kind: list(states.values()).count(kind) for kind in ("ok", "changed", "missing")}
     print_text(f"{counts['ok']} ok, {counts['changed']} changed, {counts['missing']} missing, in {folder}")
+    if not counts["ok"] and not changed:
+        raise DataError("Nothing is here to verify.", "Get the files with 'eqlab data fetch', or name --data DIR.")
     if changed:
         raise DataError(
             f"{len(changed)} files differ from the published ones.", "'eqlab data fetch' replaces them in the cache."

@@ -104,7 +104,10 @@ def found_runs(
             stored = [opened.read_run(run) for run in subjects]
         else:
             opened.find_run("last")  # an empty store is said plainly
-            stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
+            ids = opened.run_ids()
+            if last > len(ids):
+                typer.echo(f"--last {last}: the store holds {len(ids)}; all of them are taken.", err=True)
+            stored = [opened.read_run(run) for run in reversed(ids[:last])]
         scored = [
             (one, [result for result in made if subjects.get(one.id, {""}) & {"", result.subject}])
             for one, made in results_of(opened, stored, processes=cores(), workers=workers)

@@ -166,6 +166,8 @@ def run(
         raise UsageError("--base-url is an address, and no model is named.", "Name the model to ask there.")
     if "temperature" in perturb and "temperature" in read_settings(setting or []):
         raise UsageError("'--set temperature' holds for every trial.", "Drop it, or perturb something else.")
+    for twice in dict.fromkeys(one for one in models or () if models and models.count(one) > 1):
+        typer.echo(f"{twice} is named more than once and asked once; --repeats asks again.", err=True)
     if fresh:
         label = _fresh(label)
     few = _given(short=str(short or ""), width=str(width or WIDTH) if adaptive else "")

@@ -43,13 +43,24 @@ def init(
             show_default="the models of the newest run of `empathy`, or `author`",
         ),
     ] = None,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="rating, pairwise: have the replies of this run rated, one arm a model, and ours beside a single one.",
+            show_default="the newest run with replies",
+        ),
+    ] = "",
     panel: Annotated[str, typer.Option("--panel", help="Where people come from: none or prolific.")] = "none",
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
     """Write a study file with comments that works as it stands; change it to your needs.
 
-    Completion codes are drawn at random; pay and duration are filled in from the number of words and questions."""
+    `eqlab study init rating --from RUN` is all that it takes to have a run's replies rated: the file can be simulated,
+    locked and served at once. Completion codes are drawn at random; pay and duration are filled in from the number of
+    words and questions."""
     from eqlab.cli.output import errors
     from eqlab.core.errors import UsageError
     from eqlab.data.files import write_whole
@@ -64,12 +75,23 @@ def init(
         arms = read_pairs("--arm", arm or [])
         said: list[str] = []
         text = study_text(
-            kind, opened, study_id=study_id, arms=arms, panel=panel, data=data, folder=path.parent, say=said.append
+            kind,
+            opened,
+            study_id=study_id,
+            arms=arms,
+            source=source,
+            panel=panel,
+            data=data,
+            folder=path.parent,
+            say=said.append,
         )
     for line in dict.fromkeys(said):
         out.print(line, markup=False)
     write_whole(path, text)
-    print_text(f"{path} is written. Read it, change it, then:\n  eqlab study check {path}\n  eqlab study serve {path}")
+    steps = ("check", "simulate", "lock", "serve") if source else ("check", "serve")
+    print_text(f"{path} is written. Read it, change it, then:")
+    for step in steps:
+        print_text(f"  eqlab study {step} {path}")
 
 
 def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:

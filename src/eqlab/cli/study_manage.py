@@ -106,6 +106,40 @@ def people(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     print_rows("", columns, told, right=["page", "minutes", "silent"])
 
 
+def signals(
+    file: File,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a CSV table.", show_default="none")
+    ] = None,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show how each person worked: pasted text, typing speed, time out of sight, repeated phrases, replies like a
+    model's.
+
+    Flags to look at, never verdicts: no rule of an analysis uses them, and nobody should be refused payment for one."""
+    from eqlab.cli.flags import check_writable
+    from eqlab.cli.output import print_json, print_table
+    from eqlab.core.results import as_dict
+    from eqlab.data.files import write_whole
+    from eqlab.study.results.people import signal_table
+    from eqlab.study.results.people import signals as read_signals
+    from eqlab.tables.data import table_csv
+
+    check_writable(output)
+    with begun_study(file, store, data) as participation:
+        found = read_signals(participation)
+    if as_json:
+        print_json([as_dict(one) for one in found])
+        return
+    if output is None:
+        print_table(signal_table(found))
+        return
+    write_whole(output, table_csv(signal_table(found)))
+    typer.echo(f"{output}  {len(found)} people, {sum(bool(one.flags) for one in found)} with a flag")
+
+
 def release(
     file: File, name: PersonFlag = "", panel_id: PanelFlag = "", store: StoreFlag = "", data: DataFlag = None
 ) -> None:

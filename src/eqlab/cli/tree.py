@@ -60,6 +60,7 @@ _RUNS = {
 _PEOPLE = {
     "list": Door("List everybody who came, by pseudonym.", "study_manage:people"),
     "show": Door("Export everything that is stored about one person.", "study_data:person"),
+    "signals": Door("Show how each person worked: flags, never verdicts.", "study_manage:signals"),
     "release": Door("Open the place of somebody who will not come back.", "study_manage:release"),
     "ban": Door("Shut somebody out, and leave their answers out of the analysis.", "study_manage:ban"),
     "erase": Door("Erase everything about one person, for good.", "study_data:erase"),
@@ -85,8 +86,8 @@ _STUDY = {
     "pause": Door("Let nobody new in for now.", "study_manage:pause", "Serve"),
     "resume": Door("Open the door of a paused study again.", "study_manage:resume", "Serve"),
     "close": Door("Close a study for good.", "study_manage:close", "Serve"),
-    "people": Door("People of a study: list, show, release, ban, erase, links, approve.", part="Serve", doors=_PEOPLE,
-                   usual="list"),
+    "people": Door("People of a study: list, show, signals, release, ban, erase, links …", part="Serve",
+                   doors=_PEOPLE, usual="list"),
     "analyze": Door("Analyse a study: who came, who is left out, the result.", "study_data:analyze", "Analyse"),
     "export": Door("Export what the analysis needs: CSV, Parquet, codebook.", "study_data:export", "Analyse"),
     "replies": Door("Write the replies of a reply study as a table to decide on.", "study:replies", "Analyse"),

@@ -8,12 +8,18 @@ from html import escape
 import numpy as np
 
 from eqlab.analysis.clusters import AGREEMENT, CV, item_agreement, score_variation
+from eqlab.analysis.comparison import Difference
 from eqlab.analysis.components import Components, MeasurementDesign, beyond_chance, designs, difference_designs
+from eqlab.analysis.intervals import FEWEST, Z95
+from eqlab.analysis.multiplicity import holm
+from eqlab.analysis.two_samples import Equivalence, tost
 from eqlab.comparison.entries import Entry
 from eqlab.comparison.sentences import conclusion, listed
-from eqlab.comparison.verdict import POWER, Pair, Verdict, rank
+from eqlab.comparison.verdict import ALPHA, POWER, Pair, Verdict, rank
+from eqlab.comparison.verdict import pair as compare_pair
 from eqlab.core.answers import replaced
 from eqlab.core.results import Column, Estimate, Table
+from eqlab.tables.cells import p_text
 from eqlab.tables.html import html_table
 
 
@@ -161,6 +167,114 @@ def _with_designs(pair: Pair, one: Components | None, other: Components | None) 
     spread = difference.se * difference.n**0.5
     asked = [(found, found.n / found.levels["item"]) for found in (one, other)]
     return replace(pair, designs=tuple(difference_designs(spread, asked, difference.n)))
+
+
+@dataclass(frozen=True, slots=True)
+class AlikePair:
+    """Whether two are alike within a margin that was fixed beforehand."""
+
+    pair: Pair
+    margin: float
+    low: float | None = None
+    high: float | None = None
+    """The 90 % interval of A − B, which lies within ± margin where the two are equivalent."""
+    p: float | None = None
+    """Of the two one-sided tests (Schuirmann 1987), corrected for all pairs (Holm); None where there is none."""
+
+    @property
+    def outcome(self) -> str:
+        if self.p is not None and self.p < ALPHA:
+            return "equivalent"
+        return "different" if self.pair.better is not None else "cannot say"
+
+
+def alike(found: Comparison, margin: float) -> list[AlikePair]:
+    """Every two, within ± margin. Refusing is no way to be alike: with the lost answers of either as the worst it must
+    hold, too."""
+    tested = [alike_pair(pair, margin) for pair in found.pairs]
+    return [replace(one, p=p) for one, p in zip(tested, holm([one.p for one in tested]), strict=True)]
+
+
+def alike_pair(pair: Pair, margin: float) -> AlikePair:
+    """One pair by itself."""
+    test = _two_tests(pair.difference, margin)
+    if test is None:
+        return AlikePair(pair, margin)
+    p = test.p
+    for a, b in ((pair.a.at_worst, pair.b), (pair.a, pair.b.at_worst)):
+        if (a, b) != (pair.a, pair.b):
+            less = _two_tests(compare_pair(replace(a, lost=None), replace(b, lost=None)).difference, margin)
+            p = max(p, 1.0 if less is None else less.p)
+    return AlikePair(pair, margin, test.low, test.high, p)
+
+
+def _two_tests(gap: Difference, margin: float) -> Equivalence | None:
+    """None where the few items that differ have no spread to judge by, or nothing varies."""
+    if gap.value is None or gap.differ is not None or gap.low is None or gap.high is None:
+        return None
+    se = gap.se or (gap.high - gap.low) / (2 * Z95)
+    return tost(gap.value, se, (-margin, margin), df=gap.df) if se > 0 else None
+
+
+def alike_sentence(some: Sequence[AlikePair]) -> str:
+    """Of two: the interval; of more: how many of the pairs."""
+    margin = f"±{some[0].margin:g} points"
+    if len(some) == 1:
+        (one,) = some
+        both = f"{one.pair.a.name} and {one.pair.b.name}"
+        if one.low is None or one.high is None or one.p is None:
+            return f"Whether {both} are equivalent within {margin} cannot be tested: too few items differ, or none."
+        bounds = f"90 % interval of the difference {one.low:.1f} to {one.high:.1f}, p = {p_text(one.p)}"
+        verb = "are equivalent" if one.outcome == "equivalent" else "are not shown to be equivalent"
+        return f"{both} {verb} within {margin} ({bounds})."
+    count = sum(one.outcome == "equivalent" for one in some)
+    return f"{count} of {len(some)} pairs are equivalent within {margin}, with all tested at once."
+
+
+def alike_data(some: Sequence[AlikePair]) -> list[dict[str, object]]:
+    return [
+        {
+            "a": one.pair.a.name,
+            "b": one.pair.b.name,
+            "margin": one.margin,
+            "low": one.low,
+            "high": one.high,
+            "p": one.p,
+            "outcome": one.outcome,
+        }
+        for one in some
+    ]
+
+
+def alike_table(some: Sequence[AlikePair], found: Comparison) -> Table:
+    rows = []
+    for one in some:
+        gap = Estimate("A − B", one.pair.difference.value, one.pair.difference.n, None, one.low, one.high)
+        rows.append((one.pair.a.name, one.pair.b.name, gap, one.p, one.outcome))
+    columns = ("A", "B", Column("difference", "A − B, 90 %", "estimate"), Column("p", "p, two tests", "p"), "verdict")
+    note = "Two one-sided tests, corrected for all pairs; lost answers count as the worst of either."
+    return Table(
+        f"Equivalent within ±{some[0].margin:g}", columns, tuple(rows), " ".join([note, *_what_it_is(found, some)])
+    )
+
+
+def _what_it_is(found: Comparison, some: Sequence[AlikePair]) -> list[str]:
+    """What a margin is worth: against people, against repeats of one model, against those compared here."""
+    margin, said = some[0].margin, []
+    norms = next((one.result.norms for one in found.entries if one.result.norms), None)
+    if norms and len(norms.values) >= FEWEST and not (norms.shares or norms.measure or norms.differs):
+        said.append(f"{margin / float(np.std(norms.values, ddof=1)):.2f} SD of people")
+    scores = [one.score.value for one in found.entries if one.score.value is not None]
+    again = [
+        one.variation.value / 100 * score
+        for one, score in ((found.spreads[e.name], e.score.value) for e in found.entries)
+        if one.variation is not None and one.variation.value and score
+    ]
+    if again:
+        said.append(f"{margin / float(np.sqrt(np.mean(np.square(again)))):.1f} SD of one model's repeats")
+    if len(scores) >= FEWEST and np.std(scores) > 0:
+        said.append(f"{margin / float(np.std(scores, ddof=1)):.2f} SD of the scores compared here")
+    return [f"{margin:g} points are {listed(said)}."] if said else []
 
 
 _VOLATILE = ("snapshot", "calibration", "calibration_pairs", "raters", "defaults", "repeats")

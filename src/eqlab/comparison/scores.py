@@ -17,7 +17,7 @@ from eqlab.tables.cells import interval_text
 from eqlab.tables.data import records
 
 Surface = Literal["terminal", "page", "board", "file", "view"]
-RANK = "Rank: for any one of them, its true rank among these lies in its range with 95 % confidence."
+RANK = "Each rank range contains the true rank among these with 95 % confidence."
 AT_WORST = (
     "At worst, at best: with every refused, unreadable or failed answer as the worst, or best, that its form allows. "
     "Tables are in the order of the first, which refusing cannot raise."

@@ -22,7 +22,7 @@ ALL_PAIRS = 10
 FROM_INTERVALS = "from intervals"
 
 
-RANK = "Rank: for any one of them, its true rank among these lies in its range with 95 % confidence."
+RANK = "Each rank range contains the true rank among these with 95 % confidence."
 FIRST = "May be first: the truly best is among these with 95 % confidence."
 JOINTLY = "Rank, jointly: all true ranks lie in these ranges at once, with 95 % confidence."
 RANK_COLUMN = Column("rank", "rank", "rank", note=RANK)

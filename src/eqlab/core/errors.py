@@ -8,6 +8,16 @@ EqlabError
     └── InUseError  a run that another process is working on
 """
 
+from collections.abc import Sequence
+
+
+def did_you_mean(name: str, known: Sequence[str], rest: str = "", *, cutoff: float = 0.6) -> str:
+    """A hint for a name that is unknown: the nearest that is known, if any, then the rest."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name[:100], known, 1, cutoff)
+    return f"Did you mean {near[0]}? {rest}".strip() if near else rest
+
 
 class EqlabError(Exception):
     """A problem with a way out. `message` says what is wrong, `hint` what to do."""

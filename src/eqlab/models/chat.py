@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from eqlab.core.answers import LENGTH as LENGTH
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import UsageError, did_you_mean
 from eqlab.core.trials import Message, one_prompt
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "max"]
@@ -128,6 +128,9 @@ _TOKEN_LIMITS = ("max_completion_tokens", "max_output_tokens", "maxOutputTokens"
 """The providers' names for all tokens of a reply; whoever writes one of them means exactly that."""
 _ELSEWHERE = ("dialect",)
 """Read where the model is opened."""
+_MEANT = (*_NUMBERS, *_COUNTS, *_TOKEN_LIMITS, *_ELSEWHERE, "effort", "reasoning_effort", "stop")
+_USUAL = ("top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logit_bias", "user")
+"""Fields that many providers take; another name that is nearly one of these is a typing error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +184,8 @@ def sort_settings(settings: Mapping[str, Any]) -> Settings:
             chosen["stop"] = (value,) if isinstance(value, str) else tuple(str(one) for one in value or ())
         elif name not in _ELSEWHERE:
             extra[name] = value
+            if name not in _USUAL and (hint := did_you_mean(name, (*_MEANT, *_USUAL), cutoff=0.85)):
+                raise UsageError(f"There is no setting '{name}'.", hint)
     return Settings(chosen, extra)
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from eqlab.core.errors import ModelError, UsageError
+from eqlab.core.errors import ModelError, UsageError, did_you_mean
 from eqlab.core.settings import without_secrets
 from eqlab.models.wire.contract import Endpoint as Endpoint
 from eqlab.models.wire.contract import named_wire
@@ -122,7 +122,7 @@ def locate(spec: str, base_url: str = "", key_variable: str = "", dialect: str =
         known = ", ".join(PROVIDERS)
         raise UsageError(
             f"'{spec}' is not a model: write embedded, gguf:PATH or provider/name.",
-            f"Providers: {known}, {LITELLM}. For another server add --base-url.",
+            did_you_mean(name, tuple(PROVIDERS), f"Providers: {known}, {LITELLM}. For another server add --base-url."),
         )
     address = _own_address(provider) or provider.base_url
     if not address:

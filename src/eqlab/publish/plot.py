@@ -7,14 +7,13 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from markupsafe import escape
 
 from eqlab.analysis.norms import NAME, percentile
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import UsageError, did_you_mean
 from eqlab.core.results import STANDS_ABOVE, Estimate, Result, goodness
 from eqlab.core.text import is_number, number, percentile_text, short, short_name, visible
 from eqlab.core.usage import Usage
@@ -99,9 +98,7 @@ def size_named(name: str) -> tuple[int, int] | None:
 def _named(flag: str, name: str, known: tuple[Choice, ...]) -> Choice:
     found = next((one for one in known if one == name), None)
     if found is None:
-        near = get_close_matches(name, known, 1)
-        choose = f"Choose {', '.join(known)}."
-        raise UsageError(f"{flag} '{name}' is unknown.", f"Did you mean {near[0]}? {choose}" if near else choose)
+        raise UsageError(f"{flag} '{name}' is unknown.", did_you_mean(name, known, f"Choose {', '.join(known)}."))
     return found
 
 

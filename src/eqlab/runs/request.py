@@ -3,13 +3,12 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from eqlab.benchmarks.registry import load, usual
 from eqlab.core.benchmark import Benchmark, Seated, Selection, Source, check_item_set, file_sources, item_sets_of
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import UsageError, did_you_mean
 from eqlab.core.item_file import own_title
 from eqlab.core.runs import OWN, TITLE, ModelConfig, RunConfig
 from eqlab.core.settings import holds_secret, secret_among
@@ -134,11 +133,10 @@ def check(request: Request) -> None:
         raise UsageError("There is nothing to ask.", "Name a model and a benchmark.")
     known = (AUTO, *ITEM_SETS)
     if request.items not in known and not Path(request.items).is_file():
-        near = get_close_matches(request.items, known, 1)
         choose = f"Choose {', '.join(known[:-1])} or {known[-1]}, or name a file of your own."
         raise UsageError(
             f"--items '{request.items}' is unknown, and there is no such file.",
-            f"Did you mean {near[0]}? {choose}" if near else choose,
+            did_you_mean(request.items, known, choose),
         )
     if request.profile not in PROFILES:
         raise UsageError(f"--profile '{request.profile}' is unknown.", f"Choose {' or '.join(PROFILES)}.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from eqlab.core.environment import default_store
 from eqlab.core.errors import StoreError
-from eqlab.store.location import check_there, damaged, is_damage, sqlite_path
+from eqlab.store.location import GARBLED, check_there, damaged, is_damage, sqlite_path
 from eqlab.store.pending_answers import held, remove_empty, waiting
 from eqlab.store.reader import Reader
 
@@ -38,6 +38,8 @@ class SqliteReader(Reader):
     def rows(self, query: str, values: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
         try:
             yield from self._connection.execute(query, values)
+        except UnicodeDecodeError as error:
+            raise damaged(self.shown, GARBLED) from error
         except sqlite3.Error as error:
             self._check_frozen()
             if is_damage(str(error)):

@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from eqlab.core.errors import StoreError
 from eqlab.core.settings import without_secrets
-from eqlab.store.location import damaged, is_damage, sqlite_path
+from eqlab.store.location import GARBLED, damaged, is_damage, sqlite_path
 from eqlab.store.schema import HEAD
 
 _WRITE = {"eqlab_write": True}
@@ -54,6 +54,8 @@ def open_engine(where: str) -> Engine:
                 raise
     except ArgumentError as error:
         raise no_store from error
+    except UnicodeDecodeError as error:
+        raise damaged(str(path or "store"), GARBLED) from error
     except ModuleNotFoundError as error:
         raise StoreError("PostgreSQL needs an extra.", "Install it with: pip install 'eqlab[postgres]'") from error
     except DBAPIError as error:
@@ -135,6 +137,8 @@ def said_plainly(engine: Engine) -> Iterator[None]:
     """A database that fails (full, locked, gone) is a StoreError with the way out."""
     try:
         yield
+    except UnicodeDecodeError as error:
+        raise damaged(_shown(engine), GARBLED) from error
     except DBAPIError as error:
         where = _shown(engine)
         if engine.dialect.name == "sqlite" and is_damage(reason(error)):

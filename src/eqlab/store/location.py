@@ -48,6 +48,10 @@ _SIGNS = ("malformed", "not a database", "corrupt", "could not decode", "no such
 """What SQLite says of files that were cut, overwritten, or never were a database."""
 
 
+GARBLED = "what it says of its tables cannot be read"
+"""Where SQLite's own complaint repeats what is no text any more, and Python cannot decode it."""
+
+
 def is_damage(words: str) -> bool:
     return any(sign in words.lower() for sign in _SIGNS)
 

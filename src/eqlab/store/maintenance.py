@@ -11,7 +11,7 @@ from pathlib import Path
 
 from eqlab.core.errors import StoreError, UsageError
 from eqlab.store.access import connect_frozen, may_write
-from eqlab.store.location import damaged, is_damage, sqlite_path
+from eqlab.store.location import GARBLED, damaged, is_damage, sqlite_path
 
 _PAGES = 4096
 """Pages copied at a time, so that a run can write in between."""
@@ -92,6 +92,8 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
     with closing(_connect(path)) as connection:
         try:
             yield connection
+        except UnicodeDecodeError as error:
+            raise damaged(str(path), GARBLED) from error
         except sqlite3.Error as error:
             if is_damage(str(error)):
                 raise damaged(str(path), str(error)) from error

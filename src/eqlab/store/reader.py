@@ -13,7 +13,7 @@ import orjson
 
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
-from eqlab.core.errors import StoreError, UsageError
+from eqlab.core.errors import StoreError, UsageError, did_you_mean
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig, config_from_json
 from eqlab.core.settings import without_secrets
 from eqlab.core.trials import Trial, from_json
@@ -166,13 +166,9 @@ class Reader(ABC):
         return found
 
     def _nobody(self, name: str, runs: Sequence[StoredRun]) -> UsageError:
-        from difflib import get_close_matches
-
         known = list(dict.fromkeys(model.spec for one in runs for model in one.config.models))
-        near = get_close_matches(name, known, 1)
         models = f"There is {', '.join(known[:6])}{' …' * (len(known) > 6)}; 'eqlab runs' lists the runs."
-        hint = f"Did you mean {near[0]}? {models}" if near else models
-        return UsageError(f"'{name}' names no run and no model in {self.shown}.", hint)
+        return UsageError(f"'{name}' names no run and no model in {self.shown}.", did_you_mean(name, known, models))
 
     def read_run(self, run: str) -> StoredRun:
         ((created_at, config),) = self.rows("SELECT created_at, config FROM runs WHERE id = :run", {"run": run})

@@ -11,6 +11,7 @@ from pathlib import Path
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.study import ENDINGS, PLACEHOLDER
 from eqlab.runs import judge as judging
+from eqlab.store.reader import StoredRun
 from eqlab.store.store import Store
 from eqlab.study.build_design import Say, arm_replies, design_of, split_source, wording_of
 from eqlab.study.file import read_study
@@ -27,12 +28,14 @@ def study_text(
     *,
     study_id: str = "",
     arms: Mapping[str, str] | None = None,
+    source: str = "",
     panel: str = "none",
     data: Path | None = None,
     folder: Path | None = None,
     say: Say = lambda _: None,
 ) -> str:
-    """A study file that works as it stands. `folder` is where it will be kept."""
+    """A study file that works as it stands. `folder` is where it will be kept; `source` the run whose replies are
+    rated, where no arms are named."""
     form = find_kind(kind).form()
     if panel not in PANELS:
         raise UsageError(
@@ -40,8 +43,11 @@ def study_text(
         )
     if arms and form.arms == "items":
         raise UsageError(f"A study of kind {kind} takes its arms from the items.", "Drop --arm.")
+    if source and (arms or form.arms != "replies"):
+        why = "--arm names the arms already." if arms else f"A study of kind {kind} has no replies to rate."
+        raise UsageError(why, "Drop --from, or take 'eqlab study init rating --from RUN'.")
     codes = draw_codes()
-    named = settled_arms(arms, store, data, folder) if form.arms == "replies" else dict(arms or {})
+    named = settled_arms(arms, store, data, folder, source) if form.arms == "replies" else dict(arms or {})
     if form.arms == "models" and not named:
         named = {"embedded": "embedded"}
     instruments = _instruments(data)
@@ -65,12 +71,14 @@ def study_text(
 
 
 def settled_arms(
-    named: Mapping[str, str] | None, store: Store, data: Path | None, folder: Path | None
+    named: Mapping[str, str] | None, store: Store, data: Path | None, folder: Path | None, run: str = ""
 ) -> dict[str, str]:
     """The arms to write: those asked for, or what the newest run has. `last` becomes the run's id, because a study
     must not change when another run is made."""
     if not named:
-        return _arms_at_hand(store, data)
+        last = run == "last"
+        stored = None if not run else judging.newest_with_replies(store) if last else store.find_run(run)
+        return _arms_at_hand(store) if stored is None else _arms_of(store, stored)
     found = {}
     for name, source in named.items():
         where, chosen = split_source(source)
@@ -84,13 +92,17 @@ def settled_arms(
     return found
 
 
-def _arms_at_hand(store: Store, data: Path | None) -> dict[str, str]:
+def _arms_at_hand(store: Store) -> dict[str, str]:
     """Every model of the newest run with replies; beside a single one, or none, our own replies to the open prompts."""
     try:
-        stored = judging.newest_with_replies(store)
-        replied = dict.fromkeys(row.arm for row in judging.run_replies(store, stored))
+        return _arms_of(store, judging.newest_with_replies(store))
     except UsageError:
         return {"author": "author"}
+
+
+def _arms_of(store: Store, stored: StoredRun) -> dict[str, str]:
+    """Every model of a run; beside a single one our own replies, where they are to the same prompts."""
+    replied = dict.fromkeys(row.arm for row in judging.run_replies(store, stored))
     if len(replied) > 1:
         return {spec[-_LONGEST_NAME:]: f"{stored.id}:{spec}" for spec in replied}
     arms = {spec[-_LONGEST_NAME:]: stored.id for spec in replied}

@@ -13,7 +13,7 @@ from eqlab.benchmarks.common.people import BenchmarkStudy
 from eqlab.core.benchmark import Rated, Talks
 from eqlab.core.design import Design
 from eqlab.core.environment import entry_points
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import UsageError, did_you_mean
 from eqlab.core.studied import Studied, StudyForm, StudyKind, Worded
 from eqlab.core.study import Study
 from eqlab.study.texts import EMOTION, english_words, languages, load
@@ -42,7 +42,8 @@ def find_kind(name: str) -> StudyKind:
             return kind
     if name in _by_default():
         return BenchmarkStudy(benchmarks.load(name))
-    raise UsageError(f"There is no kind of study '{name}'.", f"There are: {', '.join(kind_names())}.")
+    known = f"There are: {', '.join(kind_names())}."
+    raise UsageError(f"There is no kind of study '{name}'.", did_you_mean(name, kind_names(), known))
 
 
 def find_ours(name: str) -> StudyKind:

@@ -6,7 +6,15 @@ from scipy.stats import ttest_ind
 
 from eqlab.benchmarks.emotionbench.measures import MeasurePlace, People
 from eqlab.benchmarks.emotionbench.people import Paired
-from eqlab.benchmarks.emotionbench.study import ARM, hypothesis, hypothesis_table, hypothesis_words
+from eqlab.benchmarks.emotionbench.study import (
+    ARM,
+    SD_PEOPLE,
+    SD_SITUATIONS,
+    found_by_welch,
+    hypothesis,
+    hypothesis_table,
+    hypothesis_words,
+)
 
 PLACES = tuple(
     MeasurePlace(e, 0, "f", f"{e}-{i}") for e, n in (("Anger", 20), ("Neutral", 12), ("Positive", 12)) for i in range(n)
@@ -50,3 +58,15 @@ def test_without_situations_of_the_reference_nothing_is_tested():
     assert found == ()
     assert "'Boredom'" in why
     assert "not tested" in hypothesis_words(found, why, 0.05)
+
+
+@pytest.mark.parametrize("each", [2, 8])
+def test_the_planned_test_finds_what_its_power_says_four_times_in_five(each):
+    """Over situations, as it is decided: 20 negative ones and 12 of the reference."""
+    gap = found_by_welch([each] * 20, [each] * 12, 0.05)
+    random = np.random.default_rng(each)
+    sd = (SD_SITUATIONS**2 + SD_PEOPLE**2 / each) ** 0.5
+    ours, theirs = random.normal(gap, sd, (20, 4000)), random.normal(0, sd, (12, 4000))
+    found = (ttest_ind(ours, theirs, equal_var=False).pvalue < 0.05).mean()
+    assert found == pytest.approx(0.8, abs=0.025)
+    assert gap > found_by_welch([10**6] * 20, [10**6] * 12, 0.05) > 4  # more people cannot do without situations

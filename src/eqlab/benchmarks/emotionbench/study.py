@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from eqlab.analysis.intervals import FEWEST, t_bounds
-from eqlab.analysis.two_samples import describe, welch_comparison
+from eqlab.analysis.two_samples import describe, welch, welch_comparison
 from eqlab.benchmarks.common.people import contrast_table, instructed, template
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
 from eqlab.benchmarks.emotionbench.benchmark import material as material_of
 from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions, Situation
-from eqlab.benchmarks.emotionbench.measures import defined, kind_of
+from eqlab.benchmarks.emotionbench.measures import CONTROLS, defined, kind_of
 from eqlab.benchmarks.emotionbench.moods import NEGATIVE
 from eqlab.benchmarks.emotionbench.people import Paired, pair
 from eqlab.benchmarks.emotionbench.score import administrations
@@ -111,6 +111,28 @@ class EvokedStudy:
         if self.words != WORDS:
             yield "The feelings of the PANAS are our own translation, no validated one: compare changes, not levels."
 
+    def power(self, design: Design) -> str:
+        """Of the planned test, which is over situations: people of one situation know no other."""
+        reference = design.study.analysis.reference
+        people: dict[str, dict[str, int]] = {"ours": {}, "theirs": {}}
+        for batch in design.batches:
+            item = batch.trials[-1].items[0]
+            side = "theirs" if batch.arm == reference else "ours" if batch.arm not in CONTROLS else ""
+            if side:
+                people[side][item] = people[side].get(item, 0) + 1
+        ours, theirs = (list(own.values()) for own in people.values())
+        if not reference or min(len(ours), len(theirs)) < FEWEST:
+            return ""
+        alpha = design.study.analysis.alpha
+        gap = found_by_welch(ours, theirs, alpha)
+        least = found_by_welch([10**9] * len(ours), [10**9] * len(theirs), alpha)
+        return (
+            f"{len(ours)} negative situations with {min(ours)} people each and {len(theirs)} of '{reference}' with "
+            f"{min(theirs)} find a gap of {gap:.1f} points of {NEGATIVE} four times in five (two-sided, alpha "
+            f"{alpha:g}, if people and situations differ as in the published study). More people alone: {least:.1f} at "
+            "best."
+        )
+
     def simulated(self, design: Design, truth: Truth, seed: int) -> "Moods":
         return Moods(design, truth)
 
@@ -138,6 +160,23 @@ class EvokedStudy:
                 if one.reference == "Neutral"
             ),
         )
+
+
+SD_PEOPLE, SD_SITUATIONS = 8.4, 4.6
+"""Of changes in Negative Affect within a situation and between the means of situations: 1,266 people in 175 situations
+of the published study."""
+
+
+def found_by_welch(ours: Sequence[int], theirs: Sequence[int], alpha: float, power: float = 0.8) -> float:
+    """The gap that Welch's test of situations' means finds with this power: (t_α/2 + t_power)·SE, each situation's
+    mean with the variance between situations plus that of its people over their number."""
+    from eqlab.analysis.special import stdtrit
+
+    sds = [
+        float(np.mean([SD_SITUATIONS**2 + SD_PEOPLE**2 / people for people in own])) ** 0.5 for own in (ours, theirs)
+    ]
+    se, df = welch(sds[0], len(ours), sds[1], len(theirs))
+    return (float(stdtrit(df, 1 - alpha / 2)) + float(stdtrit(df, power))) * se
 
 
 def arm_of(study: Study, situation: Situation) -> str:

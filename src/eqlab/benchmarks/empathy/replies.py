@@ -236,6 +236,11 @@ def _marks(
     return tuple(name for name, hit in marks.items() if hit)
 
 
+def likeness(one: str, other: str) -> float:
+    """The share of word pairs that two texts have in common (Jaccard), from 0 to 1."""
+    return _jaccard(_pairs(one), _pairs(other))
+
+
 def _bare(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 

@@ -1,26 +1,32 @@
 """Everybody who came, as a manager's list by pseudonym, with what might call for an action; and what to tell a panel
 about its people. The store knows hashes of panel ids only.
 
+Signals of how each person worked, in one table: pasted text, typing speed, time out of sight, phrases that return, and
+replies like a model's. They are flags to look at, never verdicts: nobody is excluded or paid by them.
+
 What people wrote in a reply study, as a table for a moderator: one row a reply, with marks of how much care went
 into it and an empty column to decide in. Filled in, the table is a source of replies for raters and judges."""
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eqlab.benchmarks.empathy.benchmark import KEY
-from eqlab.benchmarks.empathy.replies import WrittenReply, moderation_marks
+from eqlab.benchmarks.empathy.replies import WrittenReply, likeness, moderation_marks
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Writing
 from eqlab.core.moves import ENDING
+from eqlab.core.results import Column, Table
 from eqlab.data.files import write_whole
+from eqlab.runs.judge import run_replies
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import people_by_hash
 from eqlab.study.panels import panel_hash, read_panel_id
-from eqlab.study.results.participants import read_participants
+from eqlab.study.results.export import talk_rows
+from eqlab.study.results.participants import Participant, Participants, read_participants
 from eqlab.tables.data import FORMULA, safe_csv
 
 if TYPE_CHECKING:
@@ -70,6 +76,150 @@ def people_rows(participation: Participation) -> list[PersonRow]:
             )
         )
     return rows
+
+
+# -- signals ---------------------------------------------------------------------------------------------------------
+
+HIDDEN = 0.5
+"""Share of the time on pages with the tab out of sight, from which on it is a flag."""
+LIKE_MODEL = 0.5
+"""Share of word pairs in common with a model's reply to the same prompt, from which on it is a flag. Replies that two
+people write to one prompt share less than a tenth as a rule."""
+_PHRASES = ("duplicate", "near_duplicate", "repeats_itself", "copies_the_prompt")
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What was seen of one person, as numbers, and which of it is unusual."""
+
+    person: str
+    state: str
+    texts: int
+    words: int
+    pasted: float | None
+    """Share of the characters that were pasted, %; None for somebody who wrote nothing."""
+    fastest: float | None
+    """Characters a second on the page that was written fastest."""
+    hidden: float | None
+    """Share of the time on pages with the tab out of sight, %."""
+    repeated: int
+    """Texts that repeat themselves, the prompt, or another text."""
+    like_model: float | None
+    """The highest likeness of a reply with a stored model's reply to the same prompt, %; None without such a reply."""
+    flags: tuple[str, ...]
+
+
+def signals(participation: Participation) -> list[Signals]:
+    """Of everybody who answered a page, in the order of arrival."""
+    participants = read_participants(participation)
+    texts = {person.person: list(_texts(person, participants)) for person in participants.people}
+    every = [one for own in texts.values() for one in own]
+    marks = dict(zip(map(id, every), moderation_marks(every, 0), strict=True))
+    models = _model_replies(participation) if every else {}
+    rows = []
+    for person in participants.people:
+        own = texts[person.person]
+        found = {mark for one in own for mark in marks[id(one)]}
+        characters = sum(len(one.reply) for one in own)
+        rates = [len(one.reply) / max(one.seconds, 0.1) for one in own if one.seconds is not None]
+        time = sum(one.seconds or 0.0 for one in person.given)
+        hidden = sum(one.away for one in person.given) / time if time else None
+        alike = max((likeness(one.reply, said) for one in own for said in models.get(one.prompt, ())), default=None)
+        pasted = min(1.0, sum(one.pasted for one in own) / characters) if characters else None
+        flags = (
+            ("pasted", "pasted" in found),
+            ("typed too fast", "typed_too_fast" in found),
+            ("out of sight", hidden is not None and hidden > HIDDEN),
+            ("repeated phrases", bool(found.intersection(_PHRASES))),
+            ("like a model's reply", alike is not None and alike >= LIKE_MODEL),
+            ("speaks as a machine", "sounds_like_a_machine" in found),
+            ("too fast", bool(person.timed) and 2 * person.too_fast > person.timed),
+            ("impossible times", person.impossible > 0),
+        )
+        if person.given:
+            rows.append(
+                Signals(
+                    person.person,
+                    person.state,
+                    len(own),
+                    sum(len(one.reply.split()) for one in own),
+                    _percent(pasted),
+                    max(rates, default=None),
+                    _percent(hidden),
+                    sum(bool(set(marks[id(one)]).intersection(_PHRASES)) for one in own),
+                    _percent(alike),
+                    tuple(word for word, is_so in flags if is_so),
+                )
+            )
+    return rows
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _texts(person: Participant, participants: Participants) -> Iterator[WrittenReply]:
+    """What somebody wrote in longer fields, of answers that count, and in talks. A talk's turns have no time of their
+    own."""
+    pasted = _pasted(participants)
+    for one in person.counted:
+        for field in one.trial.form.fields:
+            said = one.values.get(field.key)
+            if isinstance(field, Writing) and field.long and isinstance(said, str) and said.strip():
+                count = pasted.get((person.person, one.page, one.attempt), 0)
+                prompt = one.trial.items[0] if one.trial.items else one.trial.id
+                shown = f"{one.trial.key.get('situation', '')} {one.trial.key.get('utterance', one.trial.stimulus)}"
+                yield WrittenReply(person.person, prompt, shown, said, one.seconds, count)
+    for turn in talk_rows([person]):
+        if turn["by"] == "person" and str(turn["text"]).strip():
+            yield WrittenReply(person.person, str(turn["talk"]), "", str(turn["text"]))
+
+
+def _pasted(participants: Participants) -> dict[tuple[Any, Any, Any], int]:
+    """Characters that were pasted, by person, page and attempt."""
+    return {
+        (event.person, event.detail.get("page"), event.detail.get("attempt")): int(event.detail["pasted"])
+        for event in participants.events
+        if event.kind == "saved" and "pasted" in event.detail
+    }
+
+
+def _model_replies(participation: Participation) -> dict[str, list[str]]:
+    """By prompt, what the models of this store replied."""
+    found: dict[str, list[str]] = {}
+    for run in participation.store.run_ids():
+        stored = participation.store.read_run(run)
+        try:
+            rows = run_replies(participation.store, stored)
+        except UsageError:  # it has no replies of models
+            continue
+        for row in rows:
+            found.setdefault(row.prompt, []).append(row.reply)
+    return found
+
+
+def signal_table(rows: Sequence[Signals]) -> Table:
+    columns = (
+        Column("person", "person"),
+        Column("state", "state"),
+        Column("texts", "texts", "count"),
+        Column("words", "words", "count"),
+        Column("pasted", "pasted, %", "number", 0),
+        Column("fastest", "characters/s", "number", 1),
+        Column("hidden", "out of sight, %", "number", 0),
+        Column("repeated", "repeated", "count"),
+        Column("like_model", "like a model's, %", "number", 0),
+        Column("flags", "flags"),
+    )
+    cells = tuple(
+        tuple(", ".join(one.flags) if column.key == "flags" else getattr(one, column.key) for column in columns)
+        for one in rows
+    )
+    note = (
+        "Flags to look at, never verdicts: people paste their own drafts, dictate, and look things up. Like a model's: "
+        "word pairs shared with the most similar stored reply to the same prompt."
+    )
+    return Table("Signals", columns, cells, note)
 
 
 # -- approval by the panel -------------------------------------------------------------------------------------------
@@ -168,11 +318,7 @@ def reply_table(participation: Participation) -> "pl.DataFrame":
     import polars as pl
 
     participants = read_participants(participation)
-    pasted = {
-        (event.person, event.detail.get("page"), event.detail.get("attempt")): int(event.detail.get("pasted", 0))
-        for event in participants.events
-        if event.kind == "saved"
-    }
+    pasted = _pasted(participants)
     rows: list[dict[str, Any]] = []
     written: list[WrittenReply] = []
     least = 0

@@ -70,7 +70,8 @@ def _hypotheses(design: Design) -> str:
 
 def _measures(design: Design) -> str:
     first = next(trial for batch in design.batches for trial in batch.trials)
-    lines = [f"People {form_of(design).title}."]
+    title = form_of(design).title
+    lines = [f"{title[:1].upper()}{title[1:]}."]
     for one in first.form.fields:
         span = f" ({one.low} to {one.high}{_anchors(one)})" if isinstance(one, Scale) else ""
         lines.append(f"- {one.text}{span}")
