@@ -92,7 +92,7 @@ sbom: setup          ## bill of materials of this environment (CycloneDX)
 	$(BIN)/python bench/sbom.py > eqlab.cdx.json
 
 dist: $(VENV)/.made  ## sdist and wheel in dist/, built twice: the same bytes, with their sha256
-	@$(PIP) --require-hashes -r requirements/build.txt
+	@$(PIP) -r requirements/build.txt --require-hashes --no-deps
 	@$(PIP) "hatchling>=1.27"
 	rm -rf dist
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -d dist
