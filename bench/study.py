@@ -4,6 +4,7 @@ Everything runs on loopback, on SQLite (synchronous=FULL) and on PostgreSQL (fro
 Times are compared with a bare FastAPI page of the same weight in the same run.
 
     python bench/study.py [--people 1000] [--every 10] [--pages 6] [--ramp 5] [--store sqlite postgresql]
+    python bench/study.py --people 300 --every 2 --saving    # 150 saves a second, nothing else
 """
 
 import argparse
@@ -172,7 +173,7 @@ def floor_of(people: int, pages: int, every: float, ramp: float) -> Load:
 
 def steady(kind: str, people: int, pages: int, every: float, ramp: float, floor: Load) -> None:
     """Many people saving in a rhythm. They arrive one after the other, over some rounds of it. CPU is the server's, its
-    start included, for each request."""
+    start included, for each request and for each save with the page that follows; errors are requests sent again."""
     with store(kind) as where:
         server = Process(SERVER, "--store", where, "--places", str(people), "--pages", str(pages))
         load = asyncio.run(crowd(server.url, people, pages, every, ramp))
@@ -184,7 +185,8 @@ def steady(kind: str, people: int, pages: int, every: float, ramp: float, floor:
     print(
         f"{kind:<11} {people:>6} {len(load.saves):>6} {p50:>8.1f} {p99:>8.1f} {f50:>8.1f} {f99:>8.1f} "
         f"{p50 / f50:>6.1f}x {p99 / f99:>6.1f}x {load.acknowledged:>7} {rows:>7} "
-        f"{_same(rows, load.acknowledged):>9} {states['finished']:>8} {cpu:>8.2f}",
+        f"{_same(rows, load.acknowledged):>9} {states['finished']:>8} {cpu:>8.2f} "
+        f"{1000 * server.cpu / len(load.saves):>8.2f} {load.retries:>7}",
         flush=True,
     )
 
@@ -238,17 +240,21 @@ def main() -> None:
         default=5.0,
         help="rounds of the rhythm over which people arrive; 1 measures the door",
     )
+    parser.add_argument("--saving", action="store_true", help="leave out arrivals at once, and kills")
     parser.add_argument("--store", nargs="+", default=["sqlite", "postgresql"])
     asked = parser.parse_args()
     print(f"Saving: every person a page about every {asked.every:g} s; times of a save in ms, against a bare page")
     print(
         f"{'store':<11} {'people':>6} {'saves':>6} {'p50':>8} {'p99':>8} {'bare p50':>8} {'bare p99':>8} "
-        f"{'p50':>7} {'p99':>7} {'acknow.':>7} {'stored':>7} {'':>9} {'finished':>8} {'CPU ms':>8}"
+        f"{'p50':>7} {'p99':>7} {'acknow.':>7} {'stored':>7} {'':>9} {'finished':>8} {'CPU ms':>8} "
+        f"{'a save':>8} {'errors':>7}"
     )
     ramp = asked.ramp * asked.every
     floor = floor_of(asked.people, asked.pages, asked.every, ramp)
     for kind in asked.store:
         steady(kind, asked.people, asked.pages, asked.every, ramp, floor)
+    if asked.saving:
+        return
     print("\nArriving at once, for two arms of 200 places")
     print(f"{'store':<11} {'people':>6} {'a':>6} {'b':>6} {'full':>6} {'seconds':>7}")
     for kind in asked.store:

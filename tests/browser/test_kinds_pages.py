@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
 
+import re
 from dataclasses import replace
 
 from made_studies import made, write_replies
@@ -15,6 +16,7 @@ from browser.devices import DESK, PHONE
 from browser.served import PROLIFIC, served
 from browser.test_participant import send
 from eqlab.store.store import Store
+from eqlab.study.results.analysis import people_result
 from eqlab.study.results.participants import read_participants
 
 OWN = """
@@ -60,12 +62,12 @@ SCALES = "".join(
 def site(tmp_path):
     opened = []
 
-    def make(kind, **more):
+    def make(kind, debrief="", **more):
         write_replies(tmp_path, prompts=2)
         store = Store(str(tmp_path / "arms.db"))
         design = made(tmp_path, store, kind, **more)
         store.close()
-        panel = replace(design.study, panel=PROLIFIC)
+        panel = replace(design.study, panel=PROLIFIC, debrief=debrief or design.study.debrief)
         context = served(tmp_path, replace(design, study=panel))
         opened.append(context)
         return context.__enter__()
@@ -164,3 +166,44 @@ def test_a_reply_is_kept_over_a_reload_refused_when_short_and_pasting_is_noted(s
     expect(page.locator("#code")).to_have_text("C-COMPLETE")
     happened = read_participants(study.participation).events
     assert [event.detail["pasted"] for event in happened if "pasted" in event.detail] == [23]
+
+
+def test_a_person_deals_out_points_by_keyboard_to_the_end_and_has_a_percentile(site, visit, published, monkeypatch):
+    monkeypatch.setenv("EQLAB_DATA", str(published))
+    tables = "[checks]\nattention = 0\n[places]\nbatch_size = 3\n"
+    told = "You stand above {above} of {people} people."
+    study = site("seceu", arms=(), debrief=told, top='items = "published"\nlimit = 6', tables=tables)
+    page = visit()
+    page.goto(study.link(study="seceu"))
+    page.keyboard.press("Tab")
+    send(page)
+    stories = 0
+    while page.locator("#left").count():
+        fits(page)
+        groups = page.get_by_role("radiogroup")
+        expect(groups).to_have_count(4)
+        for place, points in enumerate((4, 3, 2, 0)):
+            groups.nth(place).get_by_role("radio").first.focus()
+            page.keyboard.press("Space")
+            for _ in range(points):
+                page.keyboard.press("ArrowRight")
+        expect(page.locator("#left")).to_have_text("1")
+        page.keyboard.press("Enter")  # nine of ten points: not taken
+        expect(page.get_by_role("alert")).to_contain_text("10")
+        groups.nth(3).get_by_role("radio").first.focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#left")).to_have_text("0")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        stories += 1
+    assert stories == 3
+    expect(page.locator("main")).to_contain_text(
+        re.compile(r"You stand above (at least |at most )?\d+ %.* of 541 people\.")
+    )
+    send(page)
+    expect(page.locator("#code")).to_have_text("C-COMPLETE")
+    found = people_result(study.participation.design, read_participants(study.participation).people).result
+    (table,) = [one for one in found.tables if one.title == "Where each person stands"]
+    (person,) = table.rows
+    assert person[-1].n == 541
+    assert 0 < person[-1].value <= 100

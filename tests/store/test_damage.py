@@ -68,7 +68,7 @@ def test_what_was_cut(eqlab, path, share):
         assert len(done.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(12), 47])
 def test_what_was_overwritten(eqlab, path, seed):
     """Pages of noise anywhere in the file: commands end with what they could read or with one line that names the
     file, never with a traceback (which `eqlab` would let through)."""

@@ -18,7 +18,7 @@ from eqlab.core.runs import PEOPLE, PERSON, RunConfig, config_from_json
 from eqlab.core.settings import without_secrets
 from eqlab.core.trials import Trial, from_json
 from eqlab.core.usage import Use
-from eqlab.store.location import sound
+from eqlab.store.location import damaged, sound
 
 _ANSWER = ", ".join(
     f'a."{name}"'
@@ -171,7 +171,10 @@ class Reader(ABC):
         return UsageError(f"'{name}' names no run and no model in {self.shown}.", did_you_mean(name, known, models))
 
     def read_run(self, run: str) -> StoredRun:
-        ((created_at, config),) = self.rows("SELECT created_at, config FROM runs WHERE id = :run", {"run": run})
+        found = list(self.rows("SELECT created_at, config FROM runs WHERE id = :run", {"run": run}))
+        if len(found) != 1:
+            raise damaged(self.shown, f"run {run} is listed and cannot be found")
+        ((created_at, config),) = found
         newest = "SELECT provenance FROM sessions WHERE run_id = :run ORDER BY id DESC LIMIT 1"
         provenance = [row[0] for row in self.rows(newest, {"run": run})]
         try:

@@ -14,7 +14,15 @@ from eqlab.analysis.clusters import clustering, crossed_mean, reliability_of_mea
 from eqlab.analysis.correlation import pearson
 from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.common.outcome import against, count_outcomes
-from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions, EqBenchRules, baselines, item_score, run_score
+from eqlab.benchmarks.eqbench.score import (
+    PRESETS,
+    EqBenchOptions,
+    EqBenchRules,
+    as_shown,
+    baselines,
+    item_score,
+    run_score,
+)
 from eqlab.benchmarks.eqbench.trials import Chosen, choose
 from eqlab.core.answers import UNANSWERED
 from eqlab.core.benchmark import Scored
@@ -77,7 +85,7 @@ def people_result(scored: Iterable[Scored], stored: Mapping[str, Any]) -> Result
     headline = _mean(f"EQ-Bench {version}", rated)
     counts = count_outcomes(one.status for one in chosen)
     answered = len(chosen) - counts[UNANSWERED]
-    floor = baselines([one.reference for one in found], version, rules)
+    floor = baselines([as_shown(one.trial) for one in found], version, rules)
     valid = bool(rated) and len(rated) >= rules.min_parseable * answered
     scores = tuple(person_scores(rated, rules).values())
     return Result(

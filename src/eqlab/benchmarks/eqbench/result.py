@@ -17,6 +17,7 @@ from eqlab.benchmarks.eqbench.score import (
     EqBenchRules,
     Pass,
     RunScore,
+    as_shown,
     baselines,
     item_score,
     run_score,
@@ -87,7 +88,7 @@ def result(subject: str, scored: Iterable[Scored], stored: Mapping[str, Any]) ->
     headline = _run_estimate(f"EQ-Bench {version}", iterations, rules)
     n_valid = sum(iteration.valid for iteration in iterations)
     valid = bool(iterations) and n_valid == len(iterations)
-    references = list({one.trial.id: one.trial.key["reference"] for one in planned}.values())
+    references = list({one.trial.id: as_shown(one.trial) for one in planned}.values())
     floor = baselines(references, version, rules)
     items = _items(questions, iterations, version, rules)
     whole = [one for one in items if set(one.reference) <= set(one.values)]

@@ -11,6 +11,7 @@ from typing import Literal
 from eqlab.analysis.intervals import sample_sd
 from eqlab.benchmarks.options import Options, listed, option
 from eqlab.core.results import Baseline
+from eqlab.core.trials import Trial
 
 # -- rules -----------------------------------------------------------------------------------------------------------
 # Every switch of EQ-Bench in one value, so that a score always says under which rules it was made.  The published
@@ -182,6 +183,12 @@ class EqBenchOptions(Options):
 # What answers without any reading would score on the same questions: the floor a score must be seen against.
 
 Reference = Mapping[str, float]
+
+
+def as_shown(trial: Trial) -> Reference:
+    """The reference in the order in which the emotions stood before the subject: places are theirs."""
+    reference: Reference = trial.key["reference"]
+    return {name: reference[name] for name in trial.form.keys if name in reference} or reference
 
 
 def baselines(references: Sequence[Reference], version: str, rules: EqBenchRules) -> tuple[Baseline, ...]:

@@ -93,6 +93,13 @@ def people_by_hash(store: Store, study: str) -> dict[str, str]:
         return {row.hash: row.state for row in connection.execute(query)}
 
 
+def answers_of(store: Store, run: str, person: str) -> Sequence[Any]:
+    """What one person answered, earlier attempts first."""
+    own = (answers.c.run_id == run) & (answers.c.subject == f"{PERSON}{person}")
+    with reading(store.engine) as connection:
+        return connection.execute(select(answers).where(own).order_by(answers.c.attempt)).all()
+
+
 def count_answers(store: Store, run: str) -> int:
     query = select(func.count()).select_from(answers).where(answers.c.run_id == run)
     with reading(store.engine) as connection:

@@ -13,11 +13,13 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.design import Design, Step, StepKind, steps_from_json
 from eqlab.core.moves import is_simulated
 from eqlab.core.runs import PERSON
+from eqlab.core.text import percentile_text, value_of
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, Instrument, score
 from eqlab.store.study.moves import is_right
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.records import Event, Records, read_records
+from eqlab.store.study.records import Event, Records, answers_of, read_records
+from eqlab.study.kinds import kind_of
 
 _OF_ROW = (
     *("person", "state", "arm", "batch", "language", "consent_version", "device"),
@@ -339,6 +341,38 @@ def _answer(run: str, person: str, one: Given) -> Answer:
     return Answer(
         run, one.trial.id, f"{PERSON}{person}", 0, one.attempt, text, "ok", one.values, latency=one.seconds, at=one.at
     )
+
+
+FEEDBACK = ("{score}", "{above}", "{people}")
+"""What the text of the last page may say of a person's own answers."""
+
+
+def with_feedback(text: str, participation: Participation, person: str) -> str:
+    """The text with the person's own score and the share of people above whom it stands, in the study's own words; a
+    dash stands for what is not known."""
+    if not any(name in text for name in FEEDBACK):
+        return text
+    from eqlab.runs.score import score as scored_result
+
+    design, kind = participation.design, kind_of(participation.study)
+    asked = next(one for one in design.run.benchmarks if one.name == kind.form().benchmark)
+    given = {row.trial_id: row for row in answers_of(participation.store, design.run.id, person)}
+    scored = [
+        Scored(trial, 0, (Answer(design.run.id, key, f"{PERSON}{person}", 0, 1, "", "ok", json.loads(row.values)),))
+        for key, row in given.items()
+        if (trial := design.trials.get(key)) is not None and trial.benchmark == asked.name
+    ]
+    found = scored_result(f"{PERSON}{person}", asked, scored) if scored else None
+    place = found.percentile if found else None
+    known = place is not None and place.value is not None
+    told = (
+        value_of(found.headline) if found else "–",
+        percentile_text(place) if known else "–",
+        f"{place.n:,}" if place is not None and known else "–",
+    )
+    for name, words in zip(FEEDBACK, told, strict=True):
+        text = text.replace(name, words)
+    return text
 
 
 # -- how carefully a person took part; what follows from it is the analysis plan's affair, never the server's ----------

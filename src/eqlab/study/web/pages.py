@@ -30,6 +30,7 @@ from eqlab.study.panels import (
     tombstone,
     way_back,
 )
+from eqlab.study.results.participants import with_feedback
 from eqlab.study.served_study import ServedStudy
 from eqlab.study.texts import Texts
 from eqlab.study.web import talk
@@ -365,7 +366,8 @@ def _show(
     if step.kind == "consent":
         return visit.page("consent", status, text=blocks(study.consent.text), minutes=visit.minutes, **common)
     if trial is None:
-        return visit.page("debrief", status, text=blocks(study.debrief), **common)
+        told = with_feedback(study.debrief, visit.served.participation, view.person)
+        return visit.page("debrief", status, text=blocks(told), **common)
     chosen = settled(trial.form, post.values) if post else {}
     asked = questions(trial.form, chosen, _beside(t, said), quiz=step.kind == "quiz")
     above, beside = columns(trial.stimulus)
