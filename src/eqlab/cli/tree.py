@@ -23,7 +23,8 @@ _MOVED = "eqlab.moved"
 @dataclass(frozen=True)
 class Door:
     """A command or a group. `where` is `module:function` below eqlab.cli; `doors` are a group's own; `now` is the
-    new name of a command that has moved; `usual` is the command that a group without one means."""
+    new name of a command that has moved, or the other name of one that `stays`; `usual` is the command that a group
+    without one means."""
 
     line: str = ""
     where: str = ""
@@ -31,6 +32,7 @@ class Door:
     doors: "dict[str, Door] | None" = None
     now: str = ""
     usual: str = ""
+    stays: bool = False
 
 
 def _moved(now: str, where: str) -> Door:
@@ -151,7 +153,7 @@ TREE = {
     "show": _moved("runs show", "runs:show"),
     "export": _moved("runs export", "runs:export"),
     "store": Door(doors=_STORE, now="runs store"),
-    "import": Door(doors=_IMPORT, now="runs import"),
+    "import": Door(doors=_IMPORT, now="runs import", stays=True),
     "submit": _moved("leaderboard submit", "leaderboard:submit"),
     "items": Door(doors={"report": _moved("research items", "research:report")}, now="research items"),
     "probe": _moved("research probe", "research:probe"),
@@ -210,7 +212,8 @@ class Group(TyperGroup):
             return "", self.commands[self.usual], args[1:]
         name, command, rest = super().resolve_command(ctx, args)
         door = self.doors.get(name or "")
-        if door and door.now and not ctx.resilient_parsing and not any(one.now for one in (door.doors or {}).values()):
+        moved = door and door.now and not door.stays and not any(one.now for one in (door.doors or {}).values())
+        if door and moved and not ctx.resilient_parsing:
             path = ctx.command_path.removeprefix(ctx.find_root().command_path)
             ctx.meta[_MOVED] = f"'eqlab{path} {name}' is now 'eqlab {door.now}'; the old name goes with 0.4."
         return name, command, rest
