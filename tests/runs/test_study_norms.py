@@ -46,6 +46,6 @@ def test_people_who_were_asked_otherwise_or_are_simulated_are_no_norm(tmp_path, 
     place = other["lab/careful"].percentile
     assert (place.value, place.n, place.note) == (None, 5, "they were asked with order=shuffled")
     assert placed(where, "emobench")["lab/careful"].percentile is None  # nobody was asked these
-    monkeypatch.setattr("eqlab.runs.score.is_simulated", lambda person: True)
+    monkeypatch.setattr("eqlab.core.moves.is_simulated", lambda person: True)
     place = placed(where, "seceu", seed=1)["lab/careful"].percentile
     assert (place.value, place.note) == (None, "the people are simulated")
