@@ -93,7 +93,17 @@ def main() -> None:
             raise
         _complain(harmless(f"{error.filename or 'A file'}: {error.strerror or error}."))
         code = 1
+    _let_go_of_the_log()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _let_go_of_the_log() -> None:
+    """What standard error could not take (a log on a full disk) is dropped: at its end Python would try once more, and
+    turn the exit code into 120."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _complain(text: str) -> None:
