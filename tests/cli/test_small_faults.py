@@ -132,9 +132,9 @@ def test_a_log_on_a_full_disk_is_no_reason_not_to_ask(server, tmp_path):
 
 
 def test_what_the_log_could_not_take_changes_no_exit_code(tmp_path):
-    code = "import sys; sys.stderr.write('x'); from eqlab.cli.main import main; main()"
+    code = "import sys; import eqlab.cli.main as m; m.app = lambda *_, **__: sys.stderr.write('x') and 0; m.main()"
     with open("/dev/full", "w") as full:
-        done = subprocess.run([sys.executable, "-c", code, "--version"], stderr=full, cwd=tmp_path, timeout=60)
+        done = subprocess.run([sys.executable, "-c", code], stderr=full, cwd=tmp_path, timeout=60)
     assert done.returncode == 0  # 120 where Python flushes once more at its end
 
 
