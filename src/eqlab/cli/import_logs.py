@@ -16,7 +16,8 @@ _Benchmark = Annotated[
 ]
 _Items = Annotated[str, typer.Option(help="open, published, or auto: those that the prompts are of.")]
 _Options = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the benchmark.", show_default="")
+    list[str] | None,
+    typer.Option("-o", "--option", metavar="NAME=VALUE", help="Benchmark option; see `eqlab benchmarks`."),
 ]
 
 
@@ -62,7 +63,7 @@ def _read_in(
     from eqlab.runs.score import results
     from eqlab.store.access import open_store
 
-    given = read_pairs("--set", options)
+    given = read_pairs("--option", options)
     with open_store(store) as opened:
         done = import_log(opened, log, benchmark=benchmark, items=items, options=given, data=data)
         found = results(opened, opened.find_run(done.run))

@@ -249,7 +249,7 @@ class _Loaded(MutableMapping[str, AnyCommand]):
         self.made[name] = command
 
     def __delitem__(self, name: str) -> None:
-        raise NotImplementedError(name)
+        del self.made[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.doors)
