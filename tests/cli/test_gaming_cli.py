@@ -164,3 +164,11 @@ def test_a_lead_by_refusals_is_called_so(eqlab, server):
     assert models[1]["score_at_worst"] < models[0]["score_at_worst"] == pytest.approx(models[0]["score"])
     assert models[1]["score_at_worst"] < models[1]["score_errors_as_wrong"] < models[1]["score"]
     assert models[1]["rank_at_worst_best"] == 2
+
+
+def test_a_run_of_refusals_alone_has_failed_and_says_so_with_its_exit_code(eqlab, server):
+    refusal = {"role": "assistant", "content": None, "refusal": "I'm sorry, but I can't help with that."}
+    server.reply = lambda body, n: {"choices": [{"index": 0, "message": refusal, "finish_reason": "stop"}]}
+    done = eqlab("run", "m", "-b", "eqbench", "--limit", "3", "--base-url", server.url)
+    assert done.code == 1
+    assert "none of 3 answers could be used, 3 were refused" in " ".join(done.err.split())

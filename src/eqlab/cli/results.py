@@ -150,14 +150,18 @@ def without_answers(results: "Sequence[Result]") -> list[str]:
     totals: dict[str, list[int]] = {}
     for result in results:
         counts = result.counts
-        own = totals.setdefault(result.subject, [0, 0, 0])
-        own[0] += counts.get("unparseable", 0)
-        own[1] += counts.get("error", 0)
-        own[2] += counts.get("ok", 0) + counts.get("refused", 0)
+        own = totals.setdefault(result.subject, [0, 0, 0, 0])
+        for place, status in enumerate(("unparseable", "error", "refused", "ok")):
+            own[place] += counts.get(status, 0)
     said = []
-    for subject, (unread, lost, usable) in totals.items():
+    for subject, (unread, lost, refused, usable) in totals.items():
         name = subject.partition(":")[2] or subject
-        if unread and not usable:
+        if refused and not usable:
+            said.append(
+                f"{name}: none of {unread + lost + refused} answers could be used, {refused} were refused; "
+                "'eqlab runs show --status refused' shows them."
+            )
+        elif unread and not usable:
             said.append(
                 f"{name}: none of {unread + lost} answers could be used; "
                 "'eqlab runs show --status unparseable' shows them."
