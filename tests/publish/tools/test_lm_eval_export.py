@@ -100,7 +100,7 @@ def test_the_harness_gives_our_score(server, tmp_path, benchmark, request_):
     assert found["readable"] == pytest.approx(100 * result.counts["ok"] / result.counts["planned"])
     assert {prompt for prompt, _ in requests} == {b["messages"][-1]["content"] for b in server.requests}
     assert {settings["max_gen_toks"] for _, settings in requests} == {min(b["max_tokens"] for b in server.requests)}
-    options = [part for name, value in request_.get("options", {}).items() for part in ("--set", f"{name}={value}")]
+    options = [part for name, value in request_.get("options", {}).items() for part in ("-o", f"{name}={value}")]
     command = ["runs", "import", "lm-eval", str(folder / "samples.jsonl"), "--model", "m", "--json", *options]
     done = CliRunner().invoke(app, [*command, "--store", str(tmp_path / "in.db")])
     assert done.exit_code == 0, done.output
