@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test, ttest_ind, ttest_rel
 from statsmodels.stats.power import TTestPower
 
-from eqlab.analysis.comparison import items_needed, paired, unpaired
+from eqlab.analysis.comparison import above_p, cluster_points, items_needed, least, paired, unpaired
 from eqlab.core.errors import UsageError
 
 scores = st.floats(-100, 100, allow_nan=False).map(lambda value: round(value, 3))
@@ -29,6 +29,45 @@ def test_paired_is_students_test():
     assert (found.p, found.low, found.high) == pytest.approx((theirs.pvalue, bounds.low, bounds.high))
     assert found.probability == pytest.approx(ttest_rel(a, b, alternative="less").pvalue)
     assert (found.n, found.df, found.method) == (60, 59, "paired")
+
+
+def test_items_in_clusters_count_by_cluster():
+    """With clusters of one size it is Student's test of the clusters' means, and n still counts items."""
+    a, b = draw(4)
+    group = np.repeat(np.arange(12), 5)
+    found, theirs = (
+        paired(a, b, clusters=group),
+        ttest_rel(a.reshape(12, 5).mean(axis=1), b.reshape(12, 5).mean(axis=1)),
+    )
+    bounds = theirs.confidence_interval()
+    assert (found.p, found.low, found.high) == pytest.approx((theirs.pvalue, bounds.low, bounds.high))
+    assert (found.n, found.df) == (60, 11)
+    assert found.effect == paired(a, b).effect
+    assert paired(a, b, clusters=range(60)) == paired(a, b)
+    assert paired(a, b, clusters=np.repeat([0, 1, 2], 20)).p is None
+    gaps = np.where(np.arange(60) == 7, np.nan, a - b)
+    uneven = cluster_points(gaps, group)
+    assert uneven.mean() == pytest.approx(np.nanmean(gaps))
+    assert cluster_points(np.array([gaps, -gaps]), group)[1] == pytest.approx(-uneven)
+    assert np.isnan(cluster_points(np.where(group == 3, np.nan, gaps), group)[3])
+
+
+def test_one_sided_claims_correct_for_skew():
+    """Few large losses: Student's bound is short. Hall's lies lower; where nothing is skewed they are the same."""
+    loss = np.where(np.arange(600) < 47, -20.0, 0.0)
+    found = paired(loss, np.zeros(600))
+    assert found.skew < 0
+    assert found.low > -2 > least(found)
+    assert above_p(found, -2.0) > 0.025 > ttest_rel(loss, np.full(600, -2.0), alternative="greater").pvalue
+    assert above_p(found, least(found)) == pytest.approx(0.025)
+    even = paired(np.resize([-1.0, 2.0], 600), np.zeros(600))
+    assert least(even) == pytest.approx(even.low)
+    assert above_p(even, 0.4) == pytest.approx(
+        ttest_rel(np.resize([-1.0, 2.0], 600), np.full(600, 0.4), alternative="greater").pvalue
+    )
+    assert least(paired(loss, loss)) is None
+    with pytest.raises(UsageError):
+        above_p(paired(loss, loss), 0.0)
 
 
 def test_unpaired_is_welchs_test():

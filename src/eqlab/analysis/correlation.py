@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from eqlab.analysis.arrays import Floats, Labels, codes
 from eqlab.analysis.bootstrap import DRAWS, SEED, interval
+from eqlab.analysis.clusters import clustering
 from eqlab.analysis.intervals import fisher, t_bounds
 from eqlab.core.results import Estimate
 
@@ -73,7 +74,8 @@ def grouped_r(
 ) -> Estimate:
     """r of subjects that come in groups (fine-tunes of one base are no independent models), or with `given` the partial
     r that a third score leaves: Fisher's z, its error from leaving out whole groups in turn (Tukey's jackknife), never
-    below that of as many independent subjects, Student's t by the number of groups. n counts groups."""
+    below that of as many independent subjects as these are worth, n/(1 + (m − 1)·ICC_x·ICC_y), Student's t by the
+    number of groups. n counts groups."""
     columns = np.column_stack([np.asarray(one, dtype=float) for one in (x, y, *([] if given is None else [given]))])
     group = codes(groups)
     n, count = len(columns), int(group.max(initial=-1)) + 1
@@ -86,7 +88,13 @@ def grouped_r(
     known = np.array([one for one in each if one is not None])
     if count < 3 or len(known) < count:
         return Estimate(name, r, count, of=of, note=f"no interval: {count} groups are too few")
-    error = max(math.sqrt((count - 1) / count * float(((known - known.mean()) ** 2).sum())), 1 / math.sqrt(free))
+    alike = [max(0.0, clustering(column, group).icc or 0.0) for column in columns[:, :2].T]
+    worth = n / (1 + (n / count - 1) * alike[0] * alike[1]) - 1 - (given is not None)
+    error = max(
+        math.sqrt((count - 1) / count * float(((known - whole) ** 2).sum())),
+        1 / math.sqrt(free),
+        1 / math.sqrt(max(1.0, worth)),
+    )
     low, high = (math.tanh(bound) for bound in t_bounds(whole, error, count - 1))
     return Estimate(name, r, count, None, low, high, of=of)
 

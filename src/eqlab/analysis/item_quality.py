@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.arrays import Floats
+from eqlab.analysis.components import alpha
 from eqlab.analysis.intervals import FEWEST, fisher, t_bounds
 from eqlab.analysis.item_response import fit
 from eqlab.analysis.multiplicity import benjamini_hochberg
@@ -97,6 +98,10 @@ def information_curve(scores: npt.ArrayLike, points: int = 9) -> list[tuple[floa
     return curve
 
 
+_LEAST_SURE = 0.5
+"""A reliability of the reference below this is not taken out: its own error would do more harm."""
+
+
 @dataclass(frozen=True, slots=True)
 class Differential:
     """One item between two groups at equal ability."""
@@ -138,7 +143,8 @@ def differential(scores: npt.ArrayLike, groups: Sequence[str], first: str, secon
 def against(scores: npt.ArrayLike, groups: Sequence[str], group: str, reference: str) -> list[Differential]:
     """Points that `group` scores more than `reference` on an item, their ability taken out with the slope that the
     reference has: (ȳ₁ − ȳ₂) − b·(r̄₁ − r̄₂), r the mean of the other items. What is unsure about r in a group with gaps
-    then widens the interval and no longer shifts it. Variance: both means and, (r̄₁ − r̄₂)²·Var(b), the slope;
+    then widens the interval and no longer shifts it. What is unsure about it in the reference flattens b, by its
+    reliability there, which is taken out (Fuller 1987). Variance: both means and, (r̄₁ − r̄₂)²·Var(b), the slope;
     Satterthwaite's t."""
     table = as_table(scores)
     labels = np.array(groups, dtype=object)
@@ -146,6 +152,7 @@ def against(scores: npt.ArrayLike, groups: Sequence[str], group: str, reference:
         raise UsageError("Every subject needs a group.")
     _enough(labels, group, reference)
     one, other = labels == group, labels == reference
+    sure = max(alpha(table[other]) or 1.0, _LEAST_SURE)
     found = []
     for item in range(table.shape[1]):
         rest = rest_of(table[one | other], item)
@@ -155,6 +162,7 @@ def against(scores: npt.ArrayLike, groups: Sequence[str], group: str, reference:
         if min(first.sum(), second.sum()) < FEWEST:
             continue
         slope, slope_variance = _slope(rest[second], own[second])
+        slope, slope_variance = slope / sure, slope_variance / sure**2
         left = [own[part] - slope * rest[part] for part in (first, second)]
         parts = [float(part.var(ddof=1)) / len(part) for part in left]
         away = float(rest[first].mean() - rest[second].mean())

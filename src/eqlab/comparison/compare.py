@@ -8,14 +8,14 @@ from html import escape
 import numpy as np
 
 from eqlab.analysis.clusters import AGREEMENT, CV, item_agreement, score_variation
-from eqlab.analysis.comparison import Difference
+from eqlab.analysis.comparison import Difference, above_p, least
 from eqlab.analysis.components import Components, MeasurementDesign, beyond_chance, designs, difference_designs
 from eqlab.analysis.intervals import FEWEST, Z95
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.two_samples import Equivalence, tost
+from eqlab.analysis.two_samples import tost
 from eqlab.comparison.entries import Entry
 from eqlab.comparison.sentences import conclusion, listed
-from eqlab.comparison.verdict import ALPHA, POWER, Pair, Verdict, rank
+from eqlab.comparison.verdict import ALPHA, POWER, Pair, Verdict, rank, turned
 from eqlab.comparison.verdict import pair as compare_pair
 from eqlab.core.answers import replaced
 from eqlab.core.results import Column, Estimate, Table
@@ -200,20 +200,25 @@ def alike_pair(pair: Pair, margin: float) -> AlikePair:
     test = _two_tests(pair.difference, margin)
     if test is None:
         return AlikePair(pair, margin)
-    p = test.p
+    low, high, p = test
     for a, b in ((pair.a.at_worst, pair.b), (pair.a, pair.b.at_worst)):
         if (a, b) != (pair.a, pair.b):
             less = _two_tests(compare_pair(replace(a, lost=None), replace(b, lost=None)).difference, margin)
-            p = max(p, 1.0 if less is None else less.p)
-    return AlikePair(pair, margin, test.low, test.high, p)
+            p = max(p, 1.0 if less is None else less[2])
+    return AlikePair(pair, margin, low, high, p)
 
 
-def _two_tests(gap: Difference, margin: float) -> Equivalence | None:
-    """None where the few items that differ have no spread to judge by, or nothing varies."""
-    if gap.value is None or gap.differ is not None or gap.low is None or gap.high is None:
+def _two_tests(gap: Difference, margin: float) -> tuple[float, float, float] | None:
+    """The 90 % interval and p, both corrected for skew; None where the few items that differ have no spread to judge
+    by, or nothing varies."""
+    if gap.value is None or gap.differ is not None or gap.low is None or gap.high is None or gap.low == gap.high:
         return None
-    se = gap.se or (gap.high - gap.low) / (2 * Z95)
-    return tost(gap.value, se, (-margin, margin), df=gap.df) if se > 0 else None
+    if not gap.se or gap.df is None:
+        found = tost(gap.value, (gap.high - gap.low) / (2 * Z95), (-margin, margin))
+        return found.low, found.high, found.p
+    sides = gap, turned(gap)
+    low, high = (least(side, 1 - ALPHA) or 0.0 for side in sides)
+    return low, -high, max(above_p(side, -margin) for side in sides)
 
 
 def alike_sentence(some: Sequence[AlikePair]) -> str:

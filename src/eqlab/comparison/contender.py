@@ -35,6 +35,8 @@ class Contender:
     the score on the very questions of the full form, and "better" speaks of such questions."""
     speakers: frozenset[str] = frozenset()
     """Whom it talked with, where its items are talks."""
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    """By item what it shares with others that are alike for that, and which are the units of a comparison then."""
 
     @property
     def ranked(self) -> bool:
@@ -67,7 +69,14 @@ def contender(name: str, result: Result, item_set: str = "") -> Contender:
     bounds = bounds_of(result, points)
     lost = lost_of(own, result) if points else None
     about = (name, score, points, item_set, why, people, baselines, bounds, result.better, lost)
-    return Contender(*about, compared(result), speakers(result))
+    return Contender(*about, compared(result), speakers(result), clusters(own))
+
+
+def clusters(items: Sequence[ItemScore]) -> dict[str, str]:
+    """The cluster of each item that is in one; empty where fewer than five clusters would be left to compare."""
+    found = {item.item: item.cluster for item in items if item.cluster}
+    alone = len({item.item for item in items}) - len(found)
+    return found if len(set(found.values())) + alone >= FEWEST else {}
 
 
 def compared(result: Result) -> Estimate | None:

@@ -16,6 +16,7 @@ from eqlab.comparison.contender import (
     Contender,
     Lost,
     bounds_of,
+    clusters,
     compared,
     item_means,
     lost_of,
@@ -111,7 +112,7 @@ class Entry:
             result.better,
             lost,
         )
-        return Contender(*about, compared(result), speakers(result))
+        return Contender(*about, compared(result), speakers(result), clusters(result.items))
 
     @property
     def repeats(self) -> int:

@@ -1,10 +1,10 @@
 """Is a candidate worse than a baseline? One paired comparison per benchmark, for whoever must decide about a change.
 
 Three outcomes, each with its own exit code. *Worse*: a loss is shown (the verdict's test, corrected over benchmarks by
-Holm), and not that it lies within the margin. *No worse*: the 95 % interval of the difference lies above −margin
-(non-inferiority, the one-sided half of TOST: Schuirmann 1987). *Cannot say*: neither. Where every answer is worth
-the same the gate says that, and no more, and passes; where nothing can be compared it is undecided, which is never a
-pass."""
+Holm), and not that it lies within the margin. *No worse*: the difference lies above −margin with 97.5 %
+(non-inferiority, the one-sided half of TOST: Schuirmann 1987; corrected for skew, since few large losses make Student's
+bound short). *Cannot say*: neither. Where every answer is worth the same the gate says that, and no more, and passes;
+where nothing can be compared it is undecided, which is never a pass."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 from xml.etree import ElementTree as xml
 
+from eqlab.analysis.comparison import least
 from eqlab.analysis.multiplicity import holm
 from eqlab.comparison.contender import Contender
 from eqlab.comparison.entries import Entry
@@ -225,7 +226,10 @@ def _at_most(found: Pair) -> float | None:
         return None
     same = gap.differ is None and gap.low is None and not gap.value
     if gap.differ is None and not same:
-        return max(0.0, -(gap.value if gap.low is None else gap.low))  # no interval: the same loss on every item
+        if gap.low is None:  # the same loss on every item
+            return max(0.0, -gap.value)
+        bound = least(gap, 1 - ALPHA / 2)
+        return max(0.0, -(gap.low if bound is None else min(gap.low, bound)))
     from eqlab.analysis.special import betaincinv
 
     changed = gap.differ or 0

@@ -15,11 +15,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from itertools import pairwise as pairwise_of
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from eqlab.analysis.comparison import Difference, items_needed, paired, unpaired
+from eqlab.analysis.arrays import codes
+from eqlab.analysis.comparison import Difference, cluster_points, items_needed, paired, unpaired
 from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
@@ -67,8 +69,8 @@ class Pair:
 
     def turned(self) -> "Pair":
         """B minus A."""
-        at_worst = None if self.at_worst is None else _turned(self.at_worst)
-        return replace(self, a=self.b, b=self.a, difference=_turned(self.difference), at_worst=at_worst)
+        at_worst = None if self.at_worst is None else turned(self.at_worst)
+        return replace(self, a=self.b, b=self.a, difference=turned(self.difference), at_worst=at_worst)
 
     @property
     def better(self) -> Contender | None:
@@ -83,7 +85,8 @@ class Pair:
         return self.difference if self.a.better == "higher" else self.turned().difference
 
 
-def _turned(gap: Difference) -> Difference:
+def turned(gap: Difference) -> Difference:
+    """B minus A."""
     return replace(
         gap,
         value=None if gap.value is None else -gap.value,
@@ -92,6 +95,7 @@ def _turned(gap: Difference) -> Difference:
         probability=None if gap.probability is None else 1 - gap.probability,
         effect=None if gap.effect is None else -gap.effect,
         superiority=None if gap.superiority is None else 1 - gap.superiority,
+        skew=None if gap.skew is None else -gap.skew,
     )
 
 
@@ -102,7 +106,7 @@ def pair(a: Contender, b: Contender) -> Pair:
     if found.better is None or not _loses(first, second):
         return found
     less = _answered(first.at_worst, second)
-    gap = less.difference if first is a else _turned(less.difference)
+    gap = less.difference if first is a else turned(less.difference)
     if less.better is not None and less.better is not second:
         return replace(found, at_worst=gap)
     return replace(found, separated=False, why=NOT_GIVEN, leads=first, at_worst=gap)
@@ -123,7 +127,8 @@ def _answered(a: Contender, b: Contender) -> Pair:
     shared = sorted(item for item in a.points if item in b.points) if a.item_set == b.item_set else []
     one, other = np.array([a.points[i] for i in shared]), np.array([b.points[i] for i in shared])
     if are_paired(len(shared), len(a.points), len(b.points)):
-        return _judged(a, b, paired(one, other), len(shared))
+        clusters = [a.clusters.get(i, i) for i in shared] if a.clusters else None
+        return _judged(a, b, paired(one, other, clusters=clusters), len(shared))
     overlap = (one, other) if shared else None
     difference = unpaired(list(a.points.values()), list(b.points.values()), overlap=overlap)
     return _judged(a, b, difference, len(shared))
@@ -334,7 +339,7 @@ def _stands(ranked: Sequence[Contender], table: npt.NDArray[np.float64], above: 
     for j, one in enumerate(ranked):
         if one.lost is None or not above[j].any():
             continue
-        row = sign * np.array([one.lost.worst.get(item, np.nan) for item in items])
+        row = sign * _units(ranked, items, np.array([one.lost.worst.get(item, np.nan) for item in items]))
         gap, p = one_against(row, table)
         touched = np.array([_loses(one, other) for other in ranked])
         stands[j] = ~touched | ((p < ALPHA) & (gap > 0))
@@ -346,8 +351,8 @@ def _items(ranked: Sequence[Contender]) -> list[str]:
 
 
 def _table(ranked: Sequence[Contender]) -> npt.NDArray[np.float64] | None:
-    """Contenders × items, more is better, NaN where there is no score; None unless every two share enough items
-    (`are_paired`)."""
+    """Contenders × items (or clusters of them), more is better, NaN where there is no score; None unless every two
+    share enough items (`are_paired`)."""
     if not all(one.points for one in ranked) or len({one.item_set for one in ranked}) > 1:
         return None
     items = _items(ranked)
@@ -357,7 +362,13 @@ def _table(ranked: Sequence[Contender]) -> npt.NDArray[np.float64] | None:
     smaller = np.minimum(sizes[:, None], sizes[None, :])
     if not np.all(shared >= np.maximum(2, smaller / 2)):
         return None
-    return table if ranked[0].better == "higher" else -table
+    return _units(ranked, items, table if ranked[0].better == "higher" else -table)
+
+
+def _units(ranked: Sequence[Contender], items: Sequence[str], points: npt.NDArray[np.float64]) -> Any:
+    """Points by cluster, where items come in some; else by item."""
+    clusters = next((one.clusters for one in ranked if one.clusters), {})
+    return cluster_points(points, codes([clusters.get(item, item) for item in items])) if clusters else points
 
 
 def _each(size: int, alone: _Alone, table: npt.NDArray[np.float64] | None) -> list[Rank]:

@@ -147,6 +147,8 @@ class ItemScore(msgspec.Struct, frozen=True):
     """Length of a reply whose text is not here: published figures tell how long it was, and no more."""
     worst: float | None = None
     """The points of the worst answer that its form allows; None: the end of the result's `score_range`."""
+    cluster: str = ""
+    """What it shares with items that are alike for it, such as a factor of situations; empty: it stands for itself."""
 
     def __repr__(self) -> str:
         score = "undefined" if self.score is None else f"{self.score:g}"

@@ -319,6 +319,7 @@ def _item(
         points=three.points.get(item) if three else None,
         topics=(str(trial.key["emotion"]),),
         shown=shown.trial.stimulus,
+        cluster="{emotion}-{factor_index}".format(**trial.key) if _kind(trial.key["emotion"]) == "negative" else "",
     )
 
 

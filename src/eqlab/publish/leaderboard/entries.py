@@ -106,6 +106,7 @@ def _score_only(item: ItemScore) -> ItemScore:
         group=item.group,
         topics=item.topics,
         worst=item.worst,
+        cluster=item.cluster,
     )
 
 

@@ -15,6 +15,7 @@ from eqlab.comparison.contender import (
     REFERENCE,
     Contender,
     bounds_of,
+    clusters,
     compared,
     lost_of,
     settings_of,
@@ -194,7 +195,7 @@ def _contender(entry: BoardEntry, name: str, why: str) -> Contender:
     own = [item for item in found.items if not item.group]
     lost = None if entry.people or not entry.item_scores else lost_of(own, found)
     about = (name, head, entry.item_scores, "", why, entry.people, found.baselines, bounds, found.better, lost)
-    return Contender(*about, compared(found), speakers(found))
+    return Contender(*about, compared(found), speakers(found), clusters(own))
 
 
 def _line(verdict: Verdict, name: str, entry: BoardEntry) -> BoardLine:
