@@ -18,6 +18,7 @@ from eqlab.analysis.components import (
     components,
     designs,
     difference_designs,
+    measure,
     needed,
     of_matrix,
     planned,
@@ -34,6 +35,31 @@ def table(seed, items=60, repeats=5, sd=(2.0, 0.5, 1.0)):
         + random.normal(0, repeat, (1, repeats))
         + random.normal(0, noise, (items, repeats))
     )
+
+
+def test_reliability_and_the_error_of_measurement():
+    """Alpha, by Feldt's own formula its interval; the errors' mean square is what alpha leaves of the scores' variance;
+    the better half differs less and is told apart less; gaps are left out."""
+    random = np.random.default_rng(3)
+    skill = np.linspace(0, 30, 24)[:, None]
+    points = skill + random.normal(0, 5, 60) + random.normal(0, 12, (24, 60))
+    found = measure(points)
+    whole = found.reliability
+    assert (whole.value, whole.n, found.items) == (pytest.approx(alpha(points)), 24, 60)
+    ends = [1 - (1 - whole.value) * f.ppf(at, 23, 23 * 59) for at in (0.975, 0.025)]
+    assert (whole.low, whole.high) == pytest.approx(tuple(ends))
+    variance = points.mean(axis=1).var(ddof=1)
+    assert np.mean(np.square(found.errors)) == pytest.approx((1 - whole.value) * variance)
+    half = found.better_half
+    assert half.n == 12
+    assert half.low < half.value < whole.value
+    assert half.value == pytest.approx(1 - 12**2 / 60 / skill[12:].var(ddof=1), abs=0.06)
+    points[3, :50] = np.nan
+    points[5, 7] = np.nan
+    gaps = measure(points)
+    assert (gaps.reliability.n, gaps.items, gaps.errors[3]) == (23, 59, None)
+    assert measure(points[:4]) is None
+    assert measure(points[:8]).better_half.value is None
 
 
 def test_balanced_it_is_the_analysis_of_variance():

@@ -5,13 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eqlab.comparison.compare import alike, alike_pair, alike_sentence, alike_table, caveats, compare
+from eqlab.comparison.compare import (
+    alike,
+    alike_pair,
+    alike_sentence,
+    alike_table,
+    caveats,
+    compare,
+    worth_words,
+    yardsticks,
+)
 from eqlab.comparison.contender import Lost
 from eqlab.comparison.entries import EntrySource, entries
+from eqlab.comparison.scores import ScoreLine, measured_lines, reliability_words, score_records, score_table
 from eqlab.comparison.sentences import listed, round_up
 from eqlab.comparison.tables import as_data, sentence, tables
 from eqlab.comparison.verdict import pair as pair_of
-from eqlab.core.results import Estimate, ItemScore, Result
+from eqlab.core.results import AGAINST_PLAIN, Estimate, ItemScore, Result, Table
 from eqlab.tables.cells import p_text
 
 
@@ -266,6 +276,53 @@ def test_many_subjects_list_neighbours_only_but_data_has_all():
     assert len(data["pairs"]) == 66
     assert {"p_jointly", "probability", "effect", "items_needed", "sentence"} <= set(data["pairs"][0])
     assert data["subjects"][0]["rank"][0] == 1
+
+
+def test_reliability_stands_beside_every_score_of_five_or_more():
+    """In compare, in the score table of every surface and in files; with fewer nothing is said."""
+    many = [result(f"model:m{k}", draw(k, gap=k)) for k in range(10)]
+    (found,) = compared(*many)
+    data, (standings, *_) = as_data(found, "drop"), tables(found)
+    assert data["reliability"]["n"] == 10
+    assert data["reliability_better_half"]["value"] < data["reliability"]["value"]
+    assert all(one["sem"] == pytest.approx(5 / 40**0.5, rel=0.4) for one in data["subjects"])
+    assert "SEM" in standings.titles
+    assert "Reliability of 10 scores over 40 items: 0.9" in standings.note
+    assert "among the better half, chosen by other items: " in standings.note
+    lines = [ScoreLine.of(one) for one in many]
+    for surface in ("terminal", "page", "board", "view"):
+        table = score_table(lines, surface)
+        assert table.column("SEM") == tuple(line.sem for line in measured_lines(lines))
+        assert reliability_words(found.measured[0]) in table.note
+    record = score_records(lines)[0]
+    assert (record["sem"], record["reliability"]) == pytest.approx(
+        (found.measured[1]["m0"], found.measured[0].reliability.value)
+    )
+    worst_first = measured_lines([ScoreLine.of(replace(one, better="lower")) for one in many])
+    assert worst_first[0].measured.better_half.value != found.measured[0].better_half.value
+    few = score_table(lines[:4], "terminal")
+    assert "SEM" not in few.titles
+    assert not few.note
+    assert as_data(compared(*many[:4])[0], "drop")["reliability"] is None
+
+
+def test_what_points_are_worth():
+    """Against repeats, other wordings and those compared; nothing is said where nothing is known."""
+    reworded = Table("Score by perturbation", ("asked", AGAINST_PLAIN), [("o", Estimate("", 3.0, 40)), ("i", None)])
+    many = [result(f"model:m{k}", draw(k, gap=4 * k, repeats=3), tables=(reworded,)) for k in range(6)]
+    (found,) = compared(*many)
+    sizes = yardsticks(found)
+    assert sizes["shifts by another wording"] == 3.0
+    assert sizes["SD of the scores compared here"] == pytest.approx(7.5, rel=0.1)
+    assert sizes["SD of one model's repeats"] == pytest.approx(5 / 40**0.5, rel=0.5)
+    errors = list(found.measured[1].values())
+    assert sizes["standard errors of measurement of a difference"] == pytest.approx(
+        np.sqrt(2 * np.mean(np.square(errors)))
+    )
+    (said,) = worth_words(found)
+    assert said.startswith("2 points are 0.2")
+    assert "0.67 shifts by another wording" in said
+    assert worth_words(compared(result("model:a", draw(1)), result("model:b", draw(2)))[0]) == []
 
 
 def test_words():

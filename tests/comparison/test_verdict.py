@@ -42,6 +42,21 @@ def test_one_model_is_first_and_others_follow():
     assert ", more than b and c." in conclusion(found)
 
 
+def test_items_that_are_alike_count_by_cluster():
+    """Twelve factors of five situations: a lead that sixty items would show, twelve factors do not."""
+    factors = {str(k): f"f{k // 5}" for k in range(60)}
+    level = np.repeat(np.resize([8.5, -3.5], 12), 5)
+    base = drawn(1, n=60)
+    points = [base + level + np.random.default_rng(k).normal(0, 1, 60) for k in (2, 3)] + [base]
+    loose = [one(name, own) for name, own in zip("abc", points, strict=True)]
+    held = [replace(own, clusters=factors) for own in loose]
+    wide, narrow = pair(held[0], held[2]).difference, pair(loose[0], loose[2]).difference
+    assert (wide.n, wide.df, wide.value) == (60, 11, pytest.approx(narrow.value))
+    assert wide.se > 1.8 * narrow.se
+    assert (ranks(rank(loose))["c"], ranks(rank(held))["c"]) == ((3, 3), (1, 3))
+    assert rank(held).pairs()[1].p_jointly > rank(loose).pairs()[1].p_jointly
+
+
 def test_overlapping_intervals_do_not_hide_a_paired_difference():
     """The report used to say the two cannot be separated; item by item a is better on nearly all."""
     base = drawn(5)

@@ -9,16 +9,24 @@ import numpy as np
 
 from eqlab.analysis.clusters import AGREEMENT, CV, item_agreement, score_variation
 from eqlab.analysis.comparison import Difference, above_p, least
-from eqlab.analysis.components import Components, MeasurementDesign, beyond_chance, designs, difference_designs
+from eqlab.analysis.components import (
+    Components,
+    Measurement,
+    MeasurementDesign,
+    beyond_chance,
+    designs,
+    difference_designs,
+)
 from eqlab.analysis.intervals import FEWEST, Z95
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.two_samples import tost
 from eqlab.comparison.entries import Entry
+from eqlab.comparison.scores import measure_points
 from eqlab.comparison.sentences import conclusion, listed
 from eqlab.comparison.verdict import ALPHA, POWER, Pair, Verdict, rank, turned
 from eqlab.comparison.verdict import pair as compare_pair
 from eqlab.core.answers import replaced
-from eqlab.core.results import Column, Estimate, Table
+from eqlab.core.results import AGAINST_PLAIN, WORDINGS, Column, Estimate, Table
 from eqlab.tables.cells import p_text
 from eqlab.tables.html import html_table
 
@@ -63,6 +71,14 @@ class Comparison:
         columns = ("who", Column("rank", "rank", "rank"), "score")
         said = escape(conclusion(self.verdict, self.things, self.rater))
         return f"<p>{said}</p>{html_table(Table('', columns, rows))}"
+
+    @property
+    def measured(self) -> tuple[Measurement, dict[str, float | None]] | None:
+        """How well the ranked ones are told apart by these items, and each one's standard error of measurement; None
+        for fewer than five whose score is a mean over the same items."""
+        ranked = [one.contender for one in self.verdict.ranked if one.contender.points]
+        found = measure_points([one.points for one in ranked], ranked[0].better) if ranked else None
+        return (found, dict(zip([one.name for one in ranked], found.errors, strict=True))) if found else None
 
     @property
     def things(self) -> str:
@@ -259,27 +275,54 @@ def alike_table(some: Sequence[AlikePair], found: Comparison) -> Table:
     columns = ("A", "B", Column("difference", "A − B, 90 %", "estimate"), Column("p", "p, two tests", "p"), "verdict")
     note = "Two one-sided tests, corrected for all pairs; lost answers count as the worst of either."
     return Table(
-        f"Equivalent within ±{some[0].margin:g}", columns, tuple(rows), " ".join([note, *_what_it_is(found, some)])
+        f"Equivalent within ±{some[0].margin:g}",
+        columns,
+        tuple(rows),
+        " ".join([note, *worth_words(found, some[0].margin)]),
     )
 
 
-def _what_it_is(found: Comparison, some: Sequence[AlikePair]) -> list[str]:
-    """What a margin is worth: against people, against repeats of one model, against those compared here."""
-    margin, said = some[0].margin, []
+def yardsticks(found: Comparison) -> dict[str, float]:
+    """What a difference may be held against, in points: how far people differ, those compared here, one model from
+    repeat to repeat and from wording to wording (root mean squares), and the error of measurement of a difference."""
     norms = next((one.result.norms for one in found.entries if one.result.norms), None)
-    if norms and len(norms.values) >= FEWEST and not (norms.shares or norms.measure or norms.differs):
-        said.append(f"{margin / float(np.std(norms.values, ddof=1)):.2f} SD of people")
-    scores = [one.score.value for one in found.entries if one.score.value is not None]
+    scores = [one.score.value for one in found.entries if one.score.value is not None and one.contender.ranked]
     again = [
         one.variation.value / 100 * score
         for one, score in ((found.spreads[e.name], e.score.value) for e in found.entries)
         if one.variation is not None and one.variation.value and score
     ]
-    if again:
-        said.append(f"{margin / float(np.sqrt(np.mean(np.square(again)))):.1f} SD of one model's repeats")
-    if len(scores) >= FEWEST and np.std(scores) > 0:
-        said.append(f"{margin / float(np.std(scores, ddof=1)):.2f} SD of the scores compared here")
-    return [f"{margin:g} points are {listed(said)}."] if said else []
+    reworded = [
+        cell.value
+        for entry in found.entries
+        for table in entry.result.tables
+        if table.key == WORDINGS
+        for cell in table.column(AGAINST_PLAIN)
+        if isinstance(cell, Estimate) and cell.value is not None
+    ]
+    measured = found.measured
+    errors = [error for error in measured[1].values() if error is not None] if measured else []
+    sizes: dict[str, float] = {}
+    if norms and len(norms.values) >= FEWEST and not (norms.shares or norms.measure or norms.differs):
+        sizes["SD of people"] = float(np.std(norms.values, ddof=1))
+    if len(scores) >= FEWEST:
+        sizes["SD of the scores compared here"] = float(np.std(scores, ddof=1))
+    for name, values, factor in (
+        ("SD of one model's repeats", again, 1.0),
+        ("shifts by another wording", reworded, 1.0),
+        ("standard errors of measurement of a difference", errors, 2.0),
+    ):
+        if values:
+            sizes[name] = float(np.sqrt(factor * np.mean(np.square(values))))
+    return {name: size for name, size in sizes.items() if size > 0}
+
+
+def worth_words(found: Comparison, points: float | None = None) -> list[str]:
+    """What so many points are worth; by default 2 % of the scale."""
+    low, high = found.entries[0].result.score_range
+    points = 0.02 * (high - low) if points is None else points
+    said = [f"{points / size:.2g} {name}" for name, size in yardsticks(found).items()]
+    return [f"{points:g} points are {listed(said)}."] if said else []
 
 
 _VOLATILE = ("snapshot", "calibration", "calibration_pairs", "raters", "defaults", "repeats")

@@ -1,20 +1,23 @@
 """The score table: one line a result, its columns in one list. Terminal, report, leaderboard, Markdown, CSV, JSON and
 data frames all show what stands here: a new column is one more entry of `COLUMNS`."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from eqlab.analysis.intervals import mean_estimate
-from eqlab.comparison.contender import Lost, lost_of
+from eqlab.analysis.intervals import FEWEST, mean_estimate
+from eqlab.comparison.contender import Lost, comparable, item_means, lost_of
 from eqlab.core.answers import OUTCOMES, in_words, replaced
-from eqlab.core.results import Cell, Column, Estimate, Rank, Result, Table, best_baseline
+from eqlab.core.results import Better, Cell, Column, Estimate, Rank, Result, Table, best_baseline
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import ABOVE, count_of, is_number, percentile_text, usage_words, utc
 from eqlab.core.usage import Usage
-from eqlab.tables.cells import interval_text
+from eqlab.tables.cells import estimate_text, interval_text
 from eqlab.tables.data import records
+
+if TYPE_CHECKING:
+    from eqlab.analysis.components import Measurement
 
 Surface = Literal["terminal", "page", "board", "file", "view"]
 RANK = "Each rank range contains the true rank among these with 95 % confidence."
@@ -23,6 +26,7 @@ AT_WORST = (
     "Tables are in the order of the first, which refusing cannot raise."
 )
 AS_WRONG = "Errors as wrong: with every such answer as 0 points."
+SEM = "SEM: the standard error of measurement, how far a score would move against the others with other items."
 USAGE = (
     "All attempts. Cost: by the list prices of today, or as the provider said; ≥: some were not counted. "
     "Seconds: median."
@@ -53,6 +57,9 @@ class ScoreLine:
     rank_at_worst: Rank | None = None
     at: float | None = None
     """When the run began, where that is known."""
+    measured: "Measurement | None" = None
+    """How well its table tells those in it apart; None with fewer than five models on the same items."""
+    sem: float | None = None
 
     @property
     def valid(self) -> bool:
@@ -197,6 +204,10 @@ def _currency(line: ScoreLine) -> str | None:
     return line.usage.currency if line.usage and line.usage.cost is not None else None
 
 
+def _reliability(name: str) -> Callable[[ScoreLine], float | None]:
+    return lambda line: getattr(line.measured, name).value if line.measured else None
+
+
 def _floor(line: ScoreLine) -> float | None:
     floor = best_baseline(line.result.baselines, line.result.better) if line.result else None
     return floor.value if floor else None
@@ -227,6 +238,11 @@ COLUMNS: tuple[ScoreColumn, ...] = (
         _bounded("as_wrong"),
         "pbf",
         matters=_has_lost,
+    ),
+    ScoreColumn(Column("sem", "SEM", "number", note=SEM), lambda line: line.sem, "tpbfv"),
+    ScoreColumn(Column("reliability", "reliability", "number"), _reliability("reliability"), "f"),
+    ScoreColumn(
+        Column("reliability_better_half", "reliability, better half", "number"), _reliability("better_half"), "f"
     ),
     ScoreColumn(Column("low", "low", "number"), _bound("low"), "f"),
     ScoreColumn(Column("high", "high", "number"), _bound("high"), "f"),
@@ -284,6 +300,9 @@ COLUMNS: tuple[ScoreColumn, ...] = (
 
 def score_table(lines: Sequence[ScoreLine], surface: Surface, title: str = "", note: str = "") -> Table:
     """The lines as a reader of this surface sees them."""
+    lines = measured_lines(lines)
+    said = dict.fromkeys(f"{reliability_words(line.measured)} {SEM}" for line in lines if line.measured)
+    note = " ".join([*([note] if note else []), *said])
     columns = _shown(lines, surface)
     rows = [[column.cell(line) for column in columns] for line in lines]
     return Table(title, [column.column for column in columns], rows, note, key="scores")
@@ -291,12 +310,14 @@ def score_table(lines: Sequence[ScoreLine], surface: Surface, title: str = "", n
 
 def sort_values(lines: Sequence[ScoreLine], surface: Surface) -> list[list[Any]]:
     """What a page sorts the same cells by."""
+    lines = measured_lines(lines)
     columns = _shown(lines, surface)
     return [[column.value(line) for column in columns] for line in lines]
 
 
 def score_records(lines: Sequence[ScoreLine]) -> list[dict[str, Any]]:
     """The values themselves, for files and data frames."""
+    lines = measured_lines(lines)
     columns = [column for column in COLUMNS if "f" in column.on]
     return records(
         Table("", [column.column for column in columns], [[c.value(line) for c in columns] for line in lines])
@@ -316,6 +337,46 @@ def score_types() -> dict[str, type]:
 
 
 _TYPES: dict[str, type] = {"count": int, "number": float, "money": float, "seconds": float, "flag": bool}
+
+
+def measured_lines(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
+    """With each line's standard error of measurement, and the reliability of the scores it stands among: models on the
+    same items under the same rules, whose score is a mean over items."""
+    tables: dict[tuple[str, ...], dict[int, Result]] = {}
+    for place, line in enumerate(lines):
+        if line.kind == "model" and line.result and line.result.ranked and line.valid:
+            tables.setdefault((line.result.title, *comparable(line.result)), {})[place] = line.result
+    found = list(lines)
+    for own in tables.values():
+        if len(own) < FEWEST:
+            continue
+        points = [item_means([item for item in result.items if not item.group]) for result in own.values()]
+        measured = measure_points(points, next(iter(own.values())).better)
+        for place, error in zip(own, measured.errors if measured else (), strict=bool(measured)):
+            found[place] = replace(lines[place], measured=measured, sem=error)
+    return found
+
+
+def measure_points(points: Sequence[Mapping[str, float]], better: Better) -> "Measurement | None":
+    """By subject, its points by item; None with fewer than five of either."""
+    if len(points) < FEWEST or not any(points):
+        return None
+    import numpy as np
+
+    from eqlab.analysis.components import measure
+
+    items = list(dict.fromkeys(item for own in points for item in own))
+    table = np.array([[own.get(item, np.nan) for item in items] for own in points], dtype=float)
+    return measure(table if better == "higher" else -table)
+
+
+def reliability_words(found: "Measurement") -> str:
+    """One sentence: of all, and of the better half."""
+    whole, half = found.reliability, found.better_half
+    said = f"Reliability of {whole.n} scores over {found.items} items: {estimate_text(whole)}"
+    if half.value is not None:
+        said += f"; among the better half, chosen by other items: {estimate_text(half)}"
+    return f"{said}."
 
 
 def usage_table(lines: Sequence[ScoreLine]) -> Table | None:

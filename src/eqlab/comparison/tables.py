@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eqlab.analysis.components import RESIDUAL, MeasurementDesign
-from eqlab.comparison.compare import Comparison, Spread, caveats
+from eqlab.comparison.compare import Comparison, Spread, caveats, worth_words, yardsticks
 from eqlab.comparison.contender import Contender
 from eqlab.comparison.disagreement import disagreement, furthest_apart
 from eqlab.comparison.entries import OVERALL, SHARE
-from eqlab.comparison.scores import AT_WORST
+from eqlab.comparison.scores import AT_WORST, SEM, reliability_words
 from eqlab.comparison.sentences import conclusion, needed_words, pair_sentence
 from eqlab.comparison.speakers import over_speakers, over_speakers_table
 from eqlab.comparison.verdict import Pair, Standing, Verdict
@@ -71,6 +71,7 @@ def _standings(found: Comparison) -> Table:
     repeated = any(entry.asked > 1 for entry in found.entries)
     lost = [status for status in OUTCOMES[1:] if any(entry.counts.get(status) for entry in found.entries)]
     bounded = any(one.contender.lost for one in found.verdict.standings)
+    measured = found.measured
     rows: list[tuple[Cell, ...]] = []
     for one, entry in zip(found.verdict.standings, found.entries, strict=True):
         row: list[Cell] = [one.rank, one.may_be_first] if several else []
@@ -78,6 +79,7 @@ def _standings(found: Comparison) -> Table:
         row += [one.at_worst] if several and bounded else []
         row += [entry.name, entry.score]
         row += [one.contender.certain, _certain_best(one.contender)] if bounded else []
+        row += [measured[1].get(entry.name)] if measured else []
         row += [len(entry.items)] if counted else []
         row += [entry.asked] if repeated else []
         row += [entry.counts.get(status, 0) for status in lost]
@@ -92,10 +94,14 @@ def _standings(found: Comparison) -> Table:
         if (bounded)
         else []
     )
+    columns += [Column("sem", "SEM", "number")] if measured else []
     columns += [*([found.things] if counted else []), *(["repeats"] if repeated else []), *lost]
     columns += ["CV over repeats, %", "agreement of repeats (ICC)"] if again else []
     note = " ".join([RANK, FIRST, *([JOINTLY] if joint else [])]) if several else ""
     note = " ".join([*([note] if note else []), *([AT_WORST] if bounded else [])])
+    worth = worth_words(found)
+    more = [f"{reliability_words(measured[0])} {SEM}"] if measured else []
+    note = " ".join([*([note] if note else []), *more, *worth])
     title = f"{found.title}: {found.rater}" if found.rater else found.title
     return Table(title, tuple(columns), tuple(rows), note)
 
@@ -217,7 +223,7 @@ def _times(count: int) -> str:
 
 def as_data(found: Comparison, missing: str) -> dict[str, Any]:
     """For --json: plain values, nothing rounded."""
-    things = found.things
+    things, measured = found.things, found.measured
     return {
         "benchmark": found.benchmark,
         "title": found.title,
@@ -233,6 +239,7 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
                 "rank_jointly": list(one.jointly) if one.jointly else None,
                 "why_no_rank": one.contender.why_no_rank,
                 "score": as_dict(entry.score),
+                "sem": measured[1].get(one.contender.name) if measured else None,
                 "lost": lost_data(one),
                 "items": len(entry.items),
                 "repeats": entry.asked,
@@ -244,6 +251,9 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
             for one, entry in zip(found.verdict.standings, found.entries, strict=True)
             for spread in (found.spreads[entry.name],)
         ],
+        "reliability": as_dict(measured[0].reliability) if measured else None,
+        "reliability_better_half": as_dict(measured[0].better_half) if measured else None,
+        "yardsticks": yardsticks(found),
         "pairs": [pair_data(pair, things) for pair in found.pairs],
         "over_speakers": [
             {"a": a, "b": b, **as_dict(gap), "as_published": as_dict(moderated)}

@@ -15,12 +15,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from itertools import pairwise as pairwise_of
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from eqlab.analysis.arrays import codes
+from eqlab.analysis.arrays import Floats, codes
 from eqlab.analysis.comparison import Difference, cluster_points, items_needed, paired, unpaired
 from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
@@ -365,7 +364,7 @@ def _table(ranked: Sequence[Contender]) -> npt.NDArray[np.float64] | None:
     return _units(ranked, items, table if ranked[0].better == "higher" else -table)
 
 
-def _units(ranked: Sequence[Contender], items: Sequence[str], points: npt.NDArray[np.float64]) -> Any:
+def _units(ranked: Sequence[Contender], items: Sequence[str], points: Floats) -> Floats:
     """Points by cluster, where items come in some; else by item."""
     clusters = next((one.clusters for one in ranked if one.clusters), {})
     return cluster_points(points, codes([clusters.get(item, item) for item in items])) if clusters else points

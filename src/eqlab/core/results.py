@@ -160,6 +160,8 @@ class ItemScore(msgspec.Struct, frozen=True):
         return len(self.text.split()) if self.words_absent is None else self.words_absent
 
 
+WORDINGS, AGAINST_PLAIN = "score_by_perturbation", "difference, paired"
+"""The key of a result's table of its score by wording, and the column that holds each against the usual one."""
 Rank = tuple[int, int]
 """The best and the worst rank that a subject may have."""
 Cell = str | int | float | Rank | Estimate | None

@@ -76,6 +76,8 @@ def sortable_table(
         for column in table.columns
     )
     bodies = [_sortable_row(table, cells, own, names, after) for cells, own in zip(table.rows, marks, strict=True)]
+    if table.note:
+        caption = Markup('{} <span class="quiet">{}</span>').format(caption, visible(table.note))
     return Markup(
         f'<table class="scores" role="table" data-sortable{more}>\n<caption>{caption}</caption>\n'
         f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n{"".join(bodies)}</table>'

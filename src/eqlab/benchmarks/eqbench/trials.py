@@ -25,7 +25,7 @@ from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.item_file import filled
-from eqlab.core.results import Estimate, ItemScore, Table, whiskers
+from eqlab.core.results import AGAINST_PLAIN, Estimate, ItemScore, Table, whiskers
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 from eqlab.data.figures import FigureReply, Four
@@ -178,12 +178,10 @@ def tables(plain: Sequence[ItemScore], other: Mapping[str, Sequence[ItemScore]])
         rows.append(
             (name, mean_estimate(name, list(own.values())), mean_estimate(name, gaps), len(items), _unread(items))
         )
-    columns = ("asked", "score", "difference, paired", "answers", "not readable")
+    columns = ("asked", "score", AGAINST_PLAIN, "answers", "not readable")
     note = "Mean of the questions' points; repeats are averaged first. Who is robust has differences around 0."
     return (
-        Table(
-            "Score by perturbation", columns, tuple(rows), f"{note} {_spread(known)}", (whiskers("difference, paired"),)
-        ),
+        Table("Score by perturbation", columns, tuple(rows), f"{note} {_spread(known)}", (whiskers(AGAINST_PLAIN),)),
     )
 
 
