@@ -50,6 +50,34 @@ def test_equivalence_is_asked_for_with_a_margin(eqlab, run):
     fails(eqlab("compare", run, "--equivalent", 2, "--baseline", run), "--equivalent takes a margin", code=2)
 
 
+def test_a_passage_for_a_paper(eqlab, run, tmp_path):
+    done = eqlab("compare", run, "--paper", "paper.txt")
+    assert done.code == 0, done.err
+    assert "paper.txt and paper.bib" in done.out
+    text = " ".join((tmp_path / "paper.txt").read_text().split())
+    (found,) = json.loads(eqlab("compare", run, "--json").out)
+    (pair,) = found["pairs"]
+    for words in (
+        "30 questions of EQ Lab open dialogues",
+        "Items: those written for EQ Lab (sha256 ",
+        "each asked 2 times, seed 0.",
+        f"run {run}, 20",
+        "free text",
+        "Student's t test of the paired differences",
+        f" = {pair['value']:.2f} points, 95 % CI {pair['low']:.2f} to {pair['high']:.2f}, n = 30, t(29) = ",
+        "No-skill baselines: always 0",
+        "[Computer software]",
+        found["sentence"],
+    ):
+        assert words in text, words
+    assert "EQ-Bench v2" not in text
+    bib = (tmp_path / "paper.bib").read_text()
+    assert bib.count("@") == 2
+    assert re.search(r"@software\{eqlab,\n  title = .*\n  author = .*\n  year = \{20\d\d\},\n  version", bib)
+    fails(eqlab("compare", run, "--paper", "x.bib"), "citations go", code=2)
+    fails(eqlab("compare", run, "--paper", "x.txt", "--baseline", run), "--paper writes about models", code=2)
+
+
 def test_models_by_name(eqlab, run, server):
     """A model stands for its newest run, RUN:MODEL for itself alone; a typing error is said."""
     both = eqlab("compare", "wild", "timid").out

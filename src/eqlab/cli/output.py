@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from eqlab.cli.plain import columns, harmless, print_json, wrapped
+from eqlab.cli.plain import columns, harmless, pasteable, print_json, wrapped
 from eqlab.core.results import Cell, Column, Table
 from eqlab.core.text import number
 from eqlab.tables.cells import interval_text as interval
@@ -54,7 +54,7 @@ def say(text: str, style: str = "") -> None:
     """A sentence or more on standard output, broken between words where a line is full; never inside a name. In a
     file without COLUMNS, one line as it is."""
     full = columns() or (_width() if sys.stdout.isatty() else None)
-    for line in harmless(text).split("\n"):
+    for line in harmless(pasteable(text)).split("\n"):
         for part in wrapped(line, full):
             _print(part, style)
 

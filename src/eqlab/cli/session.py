@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from eqlab.cli.flags import check_writable
-from eqlab.cli.plain import end, next_step
+from eqlab.cli.plain import end, next_step, pasteable
 
 if TYPE_CHECKING:
     from eqlab.cli.money import Spending
@@ -108,7 +108,7 @@ def work(
         if not (outcome.failures or outcome.lost or outcome.interrupted or unusable):
             say(_next(outcome.run, prepared, found))
     for text in unusable:
-        out.print(harmless(text), markup=False, style="red")
+        out.print(harmless(pasteable(text)), markup=False, style="red")
     failed = bool(outcome.failures or outcome.lost)
     end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable), limit=outcome.limit)
 
@@ -202,7 +202,7 @@ class Progress:
         from eqlab.cli.plain import harmless
 
         with suppress(OSError):  # a log on a full disk is no reason not to ask
-            self._out.print(harmless(text), markup=False)
+            self._out.print(harmless(pasteable(text)), markup=False)
 
     def begun(self, progress: dict[str, tuple[int, int]]) -> None:
         for subject, (done, total) in progress.items():

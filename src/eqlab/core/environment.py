@@ -43,3 +43,21 @@ def _of_group(group: str, path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":  #
     from importlib.metadata import entry_points as read_all  # loads a mail parser
 
     return tuple(read_all(group=group))
+
+
+def package_about(name: str) -> dict[str, str]:
+    """What an installed package says of itself: title, author, version and address, as far as it says them."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        found = metadata(name)
+    except PackageNotFoundError:
+        return {}
+    addresses = [found.get("Home-page") or "", *(url.partition(", ")[2] for url in found.get_all("Project-URL") or ())]
+    said = {
+        "title": found.get("Summary") or name,
+        "author": found.get("Author") or found.get("Author-email") or "",
+        "version": found.get("Version") or "",
+        "address": next((one for one in addresses if one), ""),
+    }
+    return {key: value for key, value in said.items() if value}
