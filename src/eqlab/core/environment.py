@@ -53,11 +53,14 @@ def package_about(name: str) -> dict[str, str]:
         found = metadata(name)
     except PackageNotFoundError:
         return {}
-    addresses = [found.get("Home-page") or "", *(url.partition(", ")[2] for url in found.get_all("Project-URL") or ())]
+
+    def first(*keys: str) -> str:
+        return next((value for key in keys for value in found.get_all(key) or () if value), "")
+
     said = {
-        "title": found.get("Summary") or name,
-        "author": found.get("Author") or found.get("Author-email") or "",
-        "version": found.get("Version") or "",
-        "address": next((one for one in addresses if one), ""),
+        "title": first("Summary") or name,
+        "author": first("Author", "Author-email"),
+        "version": first("Version"),
+        "address": first("Home-page") or first("Project-URL").partition(", ")[2],
     }
     return {key: value for key, value in said.items() if value}
