@@ -5,7 +5,7 @@ import re
 import shlex
 
 import yaml
-from test_compare_cli import reader
+from reading import reader
 
 NAMES = {"push": "github.event_name == 'push'", "pull_request": "github.event_name == 'pull_request'"}
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from conftest import ROOT
-from test_compare_cli import reader
+from reading import reader
 from typer.main import get_command
 
 from eqlab.cli.main import app

@@ -87,7 +87,7 @@ def plot(
     """A picture of some runs of a store (ids, `last`, or what `find_run` returned) and of results from elsewhere.
     The kind `ladder` needs neither: published models, and a line left free for one's own."""
     if kind_named(kind) == "ladder":
-        return _drawn(landscape().forests, size_named(size))
+        return forest_picture(landscape().forests, size_named(size))
     named = [runs] if isinstance(runs, str | StoredRun) else list(runs)
     found: list[tuple[StoredRun, Sequence[Result]]] = []
     if store is not None:
@@ -122,7 +122,7 @@ def picture(
     if kind == "forest":
         drawn = [forest for one in groups for forest in (forests(one) if alone else opening(one, groups).forests)]
         if drawn:
-            return _drawn(drawn, size)
+            return forest_picture(drawn, size)
     charts = list(_charts(groups, kind)) if kind != "forest" else []
     if not charts:
         raise UsageError(f"These results have nothing for --kind {kind}.", "Choose another --kind, or other runs.")
@@ -134,7 +134,7 @@ def picture(
     return Picture(svg, size, len(charts))
 
 
-def _drawn(drawn: Sequence[Forest], size: tuple[int, int] | None) -> Picture:
+def forest_picture(drawn: Sequence[Forest], size: tuple[int, int] | None) -> Picture:
     each = (size[0], size[1] // len(drawn)) if size else None
     charts = [fitted(forest, each) if each else standalone(forest, WIDTH) for forest in drawn]
     svg, height = _stacked(charts)
