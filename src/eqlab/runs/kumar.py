@@ -330,7 +330,7 @@ def _as_a_panel(ratings: Ratings, who: Raters) -> Table:
     together, agreed = worth(), alpha(EXPERTS)
     note = (
         f"The three experts' alpha (interval, mean over scales) is {estimate_text(agreed)}. The {len(others)} who are "
-        f"no experts are worth {estimate_text(together)} independent raters, by their errors against the experts' mean. "
+        f"no experts are worth {estimate_text(together)} independent raters, by errors against the experts' mean. "
         "Mildness: against the mean of all, on the mean of the scales."
     )
     return Table("Experts, crowd and models as one panel", columns, lines, note)
