@@ -26,8 +26,8 @@ from eqlab.store.reader import Reader, StoredRun
 from eqlab.tables.forest import Forest, ForestLine, widest
 
 if TYPE_CHECKING:
+    from eqlab.runs.context import Known
     from eqlab.runs.request import Prepared, Request
-    from eqlab.runs.score import Known
     from eqlab.store.store import Store
 
 
