@@ -22,10 +22,15 @@ from killing import PATIENCE, stored
 from logging_proxy import Seen, differences, logging_proxy
 from other_servers import (
     AIMOCK,
+    KEY,
+    LITELLM,
+    TRANSFORMERS,
     aimock,
     fixture,
     free_port,
+    litellm_proxy,
     llama_server,
+    transformers_serve,
     tried,
 )
 from server import answer_to
@@ -57,7 +62,7 @@ ENDS = [
 @pytest.fixture(autouse=True)
 def _keys(monkeypatch):
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AZURE_OPENAI_API_KEY", "EQLAB_API_KEY"):
-        monkeypatch.setenv(name, "sk-test-0123456789abcdef")
+        monkeypatch.setenv(name, KEY)
 
 
 @pytest.fixture(scope="module")
@@ -271,6 +276,54 @@ def test_aimock_by_batch(emulator, tmp_path, record_property):
         case = asked(seen, tmp_path, wanted, batch=Pace.every(0.05))
     assert len(seen.asked) == 1  # one by itself, to learn how the model wants to be asked
     tried(record_property, *EMULATOR, "20 questions by batch (files, batches)", case.exact)
+
+
+@pytest.mark.claims
+def test_litellm_before_both(llama, emulator, tmp_path, record_property):
+    """Six ways through its proxy, in one test: it takes its time to start."""
+    behind = {
+        "tiny": {"model": "openai/tiny", "api_base": f"{llama}/v1", "api_key": KEY},
+        "gpt-4.1": {"model": "openai/gpt-4.1", "api_base": f"{emulator}/v1", "api_key": KEY},
+        "claude": {"model": "anthropic/claude-sonnet-4-5", "api_base": emulator, "api_key": KEY},
+        "gemini": {"model": "gemini/gemini-2.5-flash", "api_base": emulator, "api_key": KEY},
+    }
+    chat = [(model, "openai_chat") for model in behind]
+    done = []
+    with litellm_proxy(tmp_path, behind) as (address, _):
+        for number, (model, dialect) in enumerate([*chat, ("claude", "anthropic"), ("gpt-4.1", "openai_responses")]):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            settings = {"dialect": dialect, **({"max_completion_tokens": 24} if model == "tiny" else {})}
+            with logging_proxy(address) as seen:
+                case = asked(seen, folder, request(model, seen, limit=4, settings=settings))
+            if model != "tiny":
+                assert {answer.text for answer in case.answers} == {
+                    answer_to(prompt) + ODD for prompt in prompts(request("any", seen, limit=4))
+                }
+            done.append(f"{model} in {dialect}: {case.exact}")
+    what = "proxy before llama.cpp's server and aimock (OpenAI, Anthropic, Gemini)"
+    tried(record_property, "litellm proxy", LITELLM.rpartition("=")[2], what, "; ".join(done))
+
+
+@pytest.mark.claims
+def test_transformers_serve(tmp_path, record_property):
+    done = []
+    with transformers_serve(tmp_path) as (address, _):
+        for what, dialect in (("chat completions", "openai_chat"), ("Responses", "openai_responses")):
+            folder = tmp_path / dialect
+            folder.mkdir()
+            with logging_proxy(address) as seen:
+                settings = {"max_completion_tokens": 24, "dialect": dialect}
+                case = asked(seen, folder, request(str(tmp_path / "tiny"), seen, limit=2, settings=settings))
+            done.append(f"{what}: {case.exact}")
+    name = "transformers serve"
+    tried(
+        record_property,
+        name,
+        TRANSFORMERS.rpartition("=")[2],
+        "a model of one layer, cut at 24 tokens",
+        "; ".join(done),
+    )
 
 
 def test_the_checker_finds_a_text_that_nobody_sent(server, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,9 +23,13 @@ from conftest import absent as must_be_here
 from platformdirs import user_cache_path
 from tiny_gguf import write_tiny
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds that a server may take to start; only one that fails takes them."""
-AIMOCK, LITELLM, TRANSFORMERS = "@copilotkit/aimock@1.43.0", "litellm[proxy]==1.103.7", "transformers[serving]"
+AIMOCK, LITELLM, TORCH, TRANSFORMERS = (
+    "@copilotkit/aimock@1.43.0", "litellm[proxy]==1.106.2", "torch==2.13.0", "transformers[serving]==5.22.2"
+)  # fmt: skip
+KEY = "sk-" + sha256(b"a test").hexdigest()
+"""What litellm's proxy wants of its callers; others take any."""
 _LLAMA = """
 import signal, sys, xllamacpp
 path, port, slots = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -134,7 +139,7 @@ def litellm_proxy(folder: Path, behind: Mapping[str, Mapping[str, Any]]) -> Iter
     (folder / "litellm.yaml").write_text(json.dumps({"model_list": models, "litellm_settings": settings}), "utf-8")
     address = f"http://127.0.0.1:{(port := free_port())}"
     command = [str(program), "--config", str(folder / "litellm.yaml"), "--port", str(port), "--host", "127.0.0.1"]
-    offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_PROXY": "127.0.0.1", "LITELLM_TELEMETRY": "False"}
+    offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_PROXY": "127.0.0.1", "LITELLM_MASTER_KEY": KEY}
     with _running(command, f"{address}/health/liveliness", folder / "litellm.log", offline) as process:
         yield address, process
 
