@@ -13,11 +13,13 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
 from aiohttp import web
+from conftest import absent
 from killing import PATIENCE, stored
 from logging_proxy import Seen, differences, logging_proxy
 from other_servers import (
@@ -41,7 +43,7 @@ from eqlab.models.timeouts import Pace
 
 ODD = '\u2028“so” \\ "x"\r\n\t💛 ė é </s> data: {}'
 """Behind every reply of aimock: what lines, quotes and two ways of writing a letter could break."""
-LLAMA = ("llama.cpp server", f"xllamacpp {version('xllamacpp')}")
+LLAMA = ("llama.cpp server", f"xllamacpp {version('xllamacpp') if find_spec('xllamacpp') else '–'}")
 EMULATOR = ("aimock", AIMOCK.rpartition("@")[2])
 DIALECTS = {
     "openai/gpt-4.1": ("chat completions", "/v1", {}),
@@ -67,6 +69,8 @@ def _keys(monkeypatch):
 
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory):
+    if find_spec("xllamacpp") is None:
+        absent("llama.cpp's server comes with the extra 'embedded'")
     with llama_server(tmp_path_factory.mktemp("llama")) as (address, _):
         yield address
 
@@ -148,6 +152,7 @@ def test_llama_with_4_slots_and_64_at_once(llama, tmp_path, record_property):
 
 
 @pytest.mark.claims
+@pytest.mark.usefixtures("llama")
 def test_a_server_that_is_killed_and_comes_back(tmp_path, record_property):
     port = free_port()
     with ExitStack() as stack:

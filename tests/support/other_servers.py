@@ -12,14 +12,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from conftest import absent as must_be_here
 from platformdirs import user_cache_path
 from tiny_gguf import write_tiny
 
@@ -97,8 +95,6 @@ def _answers(url: str) -> bool:
 @contextmanager
 def llama_server(folder: Path, slots: int = 4, port: int = 0, model: Path | None = None) -> Iterator[tuple[str, Any]]:
     """llama.cpp's own server with a tiny model: its address and process."""
-    if find_spec("xllamacpp") is None:
-        must_be_here("llama.cpp's server comes with the extra 'embedded'")
     path = model or write_tiny(folder / "tiny.gguf")
     address = f"http://127.0.0.1:{port or (port := free_port())}"
     command = [sys.executable, "-c", _LLAMA, str(path), str(port), str(slots)]
