@@ -83,7 +83,7 @@ def _chat(pieces: list[dict[str, Any]]) -> Said:
     text, usage = "", {}
     for piece in pieces:
         usage = piece.get("usage") or usage
-        for choice in piece["choices"]:
+        for choice in piece.get("choices") or []:
             text += (choice.get("message") or choice.get("delta") or {}).get("content") or ""
     return text, *_counts(usage.get("prompt_tokens"), usage.get("completion_tokens"))
 
