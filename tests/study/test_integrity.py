@@ -154,8 +154,13 @@ def test_an_export_before_the_planned_number_is_a_look_too(make_participation, c
     lock_plan(participation, *analysis_code())
     clock.now += 1
     rate(participation, "a", (1, 2, 3))
+    blocked = tmp_path / "blocked"
+    blocked.write_text("no folder")
+    with pytest.raises(DataError, match="blocked"):  # the first file cannot be written: the look is kept already
+        export_all(participation, blocked, "eve")
     export_all(participation, tmp_path / "out", "ada")
-    assert {one.action for one in standing(participation, *analysis_code()).looks} == {"exported"}
+    looks = standing(participation, *analysis_code()).looks
+    assert [(one.who, one.action) for one in looks] == [("eve", "exported"), ("ada", "exported")]
 
 
 # -- the lock --

@@ -1,7 +1,7 @@
 """The chain of events of a study: one link whenever somebody is assigned to a place, finishes or is erased, each with a
 hash of the one before. A person who is taken out of every table is still in the chain, and so are the arm they were
-given and, of whoever has finished, when that was and the answers with their times, as hashes; no name is. Somebody who rewrites the whole chain is found out by a seal: the same
-hashes, given away while the study was under way."""
+given and, of whoever has finished, when that was and the answers with their times, as hashes; no name is. Somebody who
+rewrites the whole chain is found out by a seal: the same hashes, given away while the study was under way."""
 
 import hashlib
 import json
@@ -154,9 +154,7 @@ def against_tables(
         (len(linked - erased - set(people)), "{} who had been assigned to a place can be found in no table"),
         (
             sum(
-                one.digest != digest_of(row.person, given.get(row.person, ()))
-                for one, row in known
-                if one.kind in ENDS
+                one.digest != digest_of(row.person, given.get(row.person, ())) for one, row in known if one.kind in ENDS
             ),
             "the answers of {} are not those with which they finished",
         ),
