@@ -211,8 +211,8 @@ def test_a_client_that_is_killed_and_comes_back(llama, tmp_path, record_property
 
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory):
-    """aimock with an answer to every open dialogue; a model whose name ends in a finish reason ends for that reason. Its
-    streams come in pieces of 20 halves of letters."""
+    """aimock with an answer to every open dialogue; a model whose name ends in a finish reason ends for that reason.
+    Its streams come in pieces of 20 halves of letters."""
     answers = {
         prompt: answer_to(prompt) + ODD for prompt in prompts(request("any", Seen("http://127.0.0.1:1"), limit=60))
     }
@@ -286,8 +286,8 @@ def test_aimock_by_batch(emulator, tmp_path, record_property):
 
 @pytest.mark.claims
 def test_litellm_before_both(llama, tmp_path, record_property):
-    """Five ways through its proxy, in one test: it takes its time to start. It fails where a stream is cut within a letter
-    ("surrogates not allowed"), so aimock sends each reply in one piece."""
+    """Five ways through its proxy, in one test: it takes its time to start. It fails where a stream is cut within a
+    letter ("surrogates not allowed"), so aimock sends each reply in one piece."""
     answers = {prompt: answer_to(prompt) + ODD for prompt in prompts(request("any", Seen("http://127.0.0.1:1")))}
     with aimock(tmp_path, [fixture(*pair) for pair in answers.items()], "--chunk-size", "9999") as (emulator, _):
         done = _through_litellm(llama, emulator, tmp_path, set(answers.values()))
