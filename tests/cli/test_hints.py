@@ -59,6 +59,13 @@ def test_a_flag_that_a_hint_names_stands_once(monkeypatch):
     assert said == "There is none; 'eqlab run --store' makes one, 'eqlab run --store x.db' asks."
 
 
+def test_an_address_is_not_carried_to_a_model_elsewhere(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["eqlab", "run", "m", "--base-url", "http://localhost:1/v1"])
+    assert pasteable("Next: eqlab run PROVIDER/MODEL") == "Next: eqlab run PROVIDER/MODEL"
+    assert pasteable("a judge ('eqlab judge MODEL --on RUN')") == "a judge ('eqlab judge MODEL --on RUN')"
+    assert "http" in pasteable("Next: eqlab run OTHER")
+
+
 def test_what_a_run_prints_next_can_be_pasted(eqlab, server, tmp_path):
     flags = ("-b", "eqbench", "--limit", 5, "--base-url", server.url, "--store", tmp_path / "my store.db")
     server.reply = reader

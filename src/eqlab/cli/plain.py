@@ -75,6 +75,8 @@ def print_rule(title: str) -> None:
 
 _CARRIED = ("--store", "--data", "--base-url")
 """What a printed command carries over from the one that prints it."""
+_ELSEWHERE = ("PROVIDER/", "MODEL")
+"""A model that is asked at its provider's address, not at the one given."""
 
 
 def pasteable(text: str) -> str:
@@ -100,7 +102,13 @@ def _carrying(found: re.Match[str], given: dict[str, str]) -> str:
 
     path, flags = takes(found.group(1).split())
     rest = found.string[found.end() :].partition("\n")[0].partition("'")[0]
-    own = [part for name, value in given.items() if name in flags and name not in rest for part in (name, value)]
+    elsewhere = rest.lstrip().startswith(_ELSEWHERE)
+    own = [
+        part
+        for name, value in given.items()
+        if name in flags and name not in rest and not (name == "--base-url" and elsewhere)
+        for part in (name, value)
+    ]
     words = found.group(1).split()[len(path) :]
     return " ".join(["eqlab", *path, *([without_secrets(shlex.join(own))] if own else []), *words])
 
@@ -136,7 +144,8 @@ def next_step(run: str, subjects: Sequence[str], *, own_items: bool = False, to_
         )
     if len(who) > 1:
         return f"Next, every pair with its interval, and how many questions would tell them apart: eqlab compare {run}"
-    return f"Next, ask another model the same, then compare: eqlab run OTHER/MODEL; eqlab compare {run} last"
+    other = "OTHER" if "--base-url" in _given(sys.argv[1:]) else "OTHER/MODEL"
+    return f"Next, ask another model the same, then compare: eqlab run {other}; eqlab compare {run} last"
 
 
 def end(*, interrupted: bool, failed: bool, unusable: bool = False, limit: str = "") -> None:
