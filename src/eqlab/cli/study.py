@@ -212,9 +212,10 @@ def replies(
     """Write what people wrote in a reply study as a table to decide on: marks of care, and an empty column `use`.
 
     Write yes into it for every reply that may be used; the table is then a source of replies for `[arms]` of a rating
-    study and for `eqlab judge --on`. Rows without a yes are never shown to anybody."""
+    study and for `eqlab judge --on`. Rows without a yes are never shown to anybody. That somebody read them is kept."""
     from eqlab.core.errors import UsageError
     from eqlab.data.files import write_whole
+    from eqlab.study.results.analysis import current_user, log_look
     from eqlab.study.results.people import replies_csv
 
     if output.exists():
@@ -222,5 +223,7 @@ def replies(
     check_writable(output)
     with begun_study(file, store, data) as participation:
         content, n, marked = replies_csv(participation)
+        label = log_look(participation, current_user(), "read")
     write_whole(output, content)
-    print_text(f"{output}: {n} replies, {marked} with a mark. Write yes into the column 'use' of those to be used.")
+    print_text(f"{output} ({label}): replies: {n}, with a mark: {marked}.")
+    print_text("Write yes into the column 'use' of those to be used.")
