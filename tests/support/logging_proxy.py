@@ -69,7 +69,7 @@ def _said(raw: bytes) -> Said:
         return _chat(pieces)
     if "candidates" in first or "promptFeedback" in first:
         return _gemini(pieces)
-    if str(first.get("type", "")).startswith("message"):
+    if str(first.get("type", "")).startswith(("message", "content_block")):  # llama.cpp may leave out message_start
         return _messages(pieces)
     return _responses(pieces)
 
