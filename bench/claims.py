@@ -17,6 +17,7 @@ from claims_judges import JUDGES
 from claims_pairs import PAIRS
 from claims_people import ppi, strengths
 from claims_ratings import against_r, effects, power, replies
+from claims_rest import REST
 from claims_tables import Rows, share, show
 from claims_verdicts import VERDICTS
 
@@ -232,6 +233,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     **PAIRS,
     **JUDGES,
     **VERDICTS,
+    **REST,
 }
 
 

@@ -5,7 +5,15 @@ import pytest
 import statsmodels.api as sm
 
 from eqlab.analysis.equating import equate
-from eqlab.analysis.item_quality import against, differential, information_curve, item_quality
+from eqlab.analysis.item_quality import (
+    against,
+    differential,
+    information_curve,
+    item_quality,
+    one_factor,
+    one_scale,
+    otherwise,
+)
 from eqlab.analysis.item_response import fit, two_intervals
 from eqlab.core.errors import UsageError
 
@@ -111,6 +119,37 @@ def test_people_with_gaps_against_models_are_told_from_weaker_subjects():
     (found,) = (one for one in against(table, groups, "people", "models") if one.item == 7)
     assert found.low < 30 < found.high
     assert found.p_adjusted < 0.05
+
+
+def test_one_scale_is_one_where_items_keep_their_places():
+    """Items that shift by 6 points between people and models, or ways of asking, are seen; those that do not are not."""
+    table, groups = people_and_models(5, people=120, each=20)
+    people = np.array(groups) == "people"
+    shifts = np.random.default_rng(1).normal(0, 6, table.shape[1])
+    still = one_scale(against(table, groups, "people", "models"))
+    table[people] += shifts
+    moved = one_scale(against(table, groups, "people", "models"))
+    assert still.p > 0.05 > 1e-4 > moved.p
+    assert still.spread < 3 < moved.spread
+    assert moved.spread == pytest.approx(shifts.std(ddof=1), rel=0.3)
+    models = table[~people]
+    again = models + 4 + np.random.default_rng(2).normal(0, 5, models.shape)  # four points more everywhere: no shift
+    assert one_scale(otherwise(models, again)).p > 0.05
+    found = otherwise(models, again + shifts)
+    assert one_scale(found).p < 1e-6
+    assert found[0].gap == pytest.approx(np.delete(shifts, 0).mean() - shifts[0], abs=4)
+    assert one_scale(found[:4]) is None
+
+
+def test_a_second_factor_is_told_from_chance():
+    random = np.random.default_rng(6)
+    table = random.normal(0, 10, (40, 1)) + random.normal(0, 10, (40, 30))
+    found = one_factor(table)
+    assert (found.n, found.items) == (40, 30)
+    assert found.first > found.chance > found.second
+    two = one_factor(table + np.outer(random.normal(0, 10, 40), np.resize([-1, 1], 30)))
+    assert two.second > two.chance
+    assert one_factor(table[:8]) is None
 
 
 def test_refusals():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eqlab.comparison.item_designs import ITEM, REPEAT, WORDING, designs_table, equate_sets, item_designs
-from eqlab.comparison.item_points import PLAIN, ItemPoint, between_people
+from eqlab.comparison.item_points import PLAIN, ItemPoint, asked_otherwise, between_people
 from eqlab.comparison.item_report import item_report
 from eqlab.core.errors import UsageError
 
@@ -87,12 +87,31 @@ def people_and_models(seed, planted=0.0):
 def test_people_against_models():
     models, people = people_and_models(1, planted=25.0)
     items = [f"q{i}" for i in range(30)]
-    (table,) = between_people(models, people, items)
+    table, scale = between_people(models, people, items)
+    assert scale.title == "One scale for people and models?"
+    assert scale.rows[0][2].startswith("items shift beyond chance (p = ")
+    assert [row[2] for row in scale.rows[3:]] == ["one factor will do", "too few answered the same items to say"]
     assert table.rows[0][0] == "q4"
     assert table.rows[0][1].low < 25 < table.rows[0][1].high
     assert between_people(dict(list(models.items())[:4]), people, items) == ()
     (empty,) = between_people(models, {name: {"q0": 50.0} for name in [*list(people)[:3], "a", "b"]}, items)
     assert "1 items" in empty.note or empty.rows == ()
+
+
+def test_the_same_items_asked_otherwise():
+    """Four points less in JSON on every item is no shift of items; one that turns round is named."""
+    models, _ = people_and_models(3)
+    draw = np.random.default_rng(4)
+    json_mode = {
+        name: {item: points - 4 + 30 * (item == "q7") + draw.normal(0, 4) for item, points in own.items()}
+        for name, own in models.items()
+    }
+    named, scale = asked_otherwise(models, json_mode)
+    assert named.rows[0][0] == "q7"
+    assert "items shift beyond chance" in scale.rows[0][2]
+    assert [row[2] for row in scale.rows[3:]] == ["one factor will do"] * 2
+    with pytest.raises(UsageError, match="0 models and 30 items are in both"):
+        asked_otherwise(models, {f"x{name}": own for name, own in models.items()})
 
 
 def test_people_alone_are_judges_of_items():
@@ -129,12 +148,13 @@ def test_two_sets_on_one_scale_and_who_knows_the_second():
 
 
 def test_equating_on_the_command_line(eqlab):
-    done = eqlab("items", "report", "published", "--equate", "published", "--json")
+    done = eqlab("items", "report", "published", "--equate", "published", "--otherwise", "published", "--json")
     assert done.code == 0, done.err
     body = json.loads(done.out)
     assert body["equated"]["slope"] == pytest.approx(1.0)
     assert body["designs"]["asked"]["item"] == 171
     assert any("mistral-7b" in table["title"] for table in body["tables"])
+    assert any(table["title"].startswith("One scale for the first way") for table in body["tables"])
 
 
 def test_a_benchmark_that_is_not_there_is_said(eqlab):

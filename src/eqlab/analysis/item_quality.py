@@ -20,7 +20,7 @@ from eqlab.analysis.components import alpha
 from eqlab.analysis.intervals import FEWEST, fisher, t_bounds
 from eqlab.analysis.item_response import fit
 from eqlab.analysis.multiplicity import benjamini_hochberg
-from eqlab.analysis.special import stdtr
+from eqlab.analysis.special import chdtrc, ndtri, stdtr
 from eqlab.core.errors import UsageError
 
 
@@ -114,6 +114,7 @@ class Differential:
     p: float
     p_adjusted: float
     """Benjamini and Hochberg's, over all items."""
+    se: float = 0.0
 
 
 def differential(scores: npt.ArrayLike, groups: Sequence[str], first: str, second: str) -> list[Differential]:
@@ -175,6 +176,87 @@ def against(scores: npt.ArrayLike, groups: Sequence[str], group: str, reference:
     return _tested(found)
 
 
+def otherwise(first: npt.ArrayLike, second: npt.ArrayLike) -> list[Differential]:
+    """The same subjects (rows) on the same items asked in two ways, another mode or language: what the first way adds
+    to an item beyond what it adds to the others, paired over subjects, Student's t."""
+    gaps = as_table(np.asarray(first, dtype=float) - np.asarray(second, dtype=float))
+    found = []
+    for item in range(gaps.shape[1]):
+        own = gaps[:, item] - rest_mean(gaps, item)
+        own = own[np.isfinite(own)]
+        if len(own) >= FEWEST:
+            found.append((item, float(own.mean()), float(own.std(ddof=1)) / math.sqrt(len(own)), float(len(own) - 1)))
+    return _tested(found)
+
+
+@dataclass(frozen=True, slots=True)
+class OneScale:
+    """Whether items keep their places between two groups, or two ways of asking."""
+
+    items: int
+    spread: float
+    """Standard deviation of the items' shifts beyond their errors, in points; 0 where they are no larger than these."""
+    typical: float
+    """Root mean square of those errors: what could not have been seen."""
+    p: float
+    """Against "no item shifts": the sum of the squared normal scores of the items' tests."""
+
+
+def one_scale(found: Sequence[Differential]) -> OneScale | None:
+    """None for fewer than five items. A mean over k items is off by spread/√k between the two, whatever the ability."""
+    tested = [one for one in found if one.se > 0]
+    if len(tested) < FEWEST:
+        return None
+    errors = float(np.mean([one.se**2 for one in tested]))
+    shifts = np.array([one.gap for one in tested])
+    spread = math.sqrt(max(0.0, float(shifts.var(ddof=1)) - errors))
+    scores = np.array([float(ndtri(max(one.p, 1e-300) / 2)) for one in tested])
+    return OneScale(len(tested), spread, math.sqrt(errors), float(chdtrc(len(tested) - 1, float((scores**2).sum()))))
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """Shares of the variance of standardised items that the first two factors carry."""
+
+    n: int
+    items: int
+    first: float
+    second: float
+    chance: float
+    """What the second would have at most in 95 of 100 tables with one factor."""
+
+
+def one_factor(scores: npt.ArrayLike, draws: int = 200, seed: int = 0) -> Factors | None:
+    """Principal components of the items that all subjects have; None for fewer than ten subjects or five items. Chance:
+    the largest component of what the first leaves, its signs drawn at random, which keeps who scatters more (a parallel
+    analysis: Horn 1965; random signs: Landa, Zhang & Kluger 2022)."""
+    table = as_table(scores)
+    table = table[np.isfinite(table).mean(axis=1) >= 0.5]
+    table = table[:, np.isfinite(table).all(axis=0)]
+    table = table[:, table.std(axis=0) > 0] if len(table) else table
+    if len(table) < 2 * FEWEST or table.shape[1] < FEWEST:
+        return None
+    standard = (table - table.mean(axis=0)) / table.std(axis=0)
+    left, sizes, right = np.linalg.svd(standard, full_matrices=False)
+    total = float((sizes**2).sum())
+    rest = standard - sizes[0] * np.outer(left[:, 0], right[0])
+    random, first = np.random.default_rng(seed), left[:, :1]
+    drawn = []
+    for _ in range(draws):
+        turned = rest * random.choice([-1.0, 1.0], rest.shape)
+        turned -= turned.mean(axis=0)
+        turned -= first @ (first.T @ turned)  # it has as little room as what is left, and as much variance
+        drawn.append(_largest(turned) / float((turned**2).sum()) * float((rest**2).sum()) / total)
+    shares = (float(size) ** 2 / total for size in sizes[:2])
+    return Factors(len(table), table.shape[1], *shares, float(np.quantile(drawn, 0.95)))
+
+
+def _largest(table: Floats) -> float:
+    """The largest squared singular value."""
+    small = table @ table.T if len(table) <= table.shape[1] else table.T @ table
+    return float(np.linalg.eigvalsh(small)[-1])
+
+
 def _hc3(x: Floats, y: Floats) -> tuple[float, float]:
     """The first coefficient and its standard error (MacKinnon & White 1985)."""
     inverse = np.linalg.pinv(x.T @ x)
@@ -189,7 +271,7 @@ def _tested(found: Sequence[tuple[int, float, float, float]]) -> list[Differenti
     p_values = [2 * float(stdtr(df, -abs(gap / se))) if se > 0 else 1.0 for _, gap, se, df in found]
     adjusted = benjamini_hochberg(p_values)
     return [
-        Differential(item, gap, *t_bounds(gap, se, df), p, float(over_all or 0.0))
+        Differential(item, gap, *t_bounds(gap, se, df), p, float(over_all or 0.0), se)
         for (item, gap, se, df), p, over_all in zip(found, p_values, adjusted, strict=True)
     ]
 
@@ -211,7 +293,12 @@ def _enough(labels: npt.NDArray[np.object_], first: str, second: str) -> None:
 
 def rest_of(table: Floats, item: int) -> Floats:
     """Each subject's mean over the other items, each item as a deviation from its own mean so that gaps do no harm."""
-    others = np.delete(table - np.nanmean(table, axis=0), item, axis=1)
+    return rest_mean(table - np.nanmean(table, axis=0), item)
+
+
+def rest_mean(table: Floats, item: int) -> Floats:
+    """Each row's plain mean over the other columns."""
+    others = np.delete(table, item, axis=1)
     known = np.isfinite(others)
     counts = known.sum(axis=1)
     return np.asarray(np.where(counts > 0, np.where(known, others, 0.0).sum(axis=1) / np.maximum(counts, 1), np.nan))

@@ -299,6 +299,14 @@ def report(
             help="The same models on other items (repeatable): puts both on one scale, and tells who knows the others.",
         ),
     ] = None,
+    otherwise: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--otherwise",
+            metavar="RUN|published",
+            help="The same models on the same items, asked as JSON or in another language: do items keep their places?",
+        ),
+    ] = None,
     store: StoreFlag = "",
     data: DataFlag = None,
     as_json: JsonFlag = False,
@@ -308,7 +316,7 @@ def report(
     at equal ability; and how many items, wordings and repeats a score needs."""
     from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.item_designs import designs_table, equate_sets, item_designs
-    from eqlab.comparison.item_points import read_items
+    from eqlab.comparison.item_points import asked_otherwise, read_items
     from eqlab.comparison.item_report import item_report
     from eqlab.core.results import as_dict
     from eqlab.reproduce.eqbench import family
@@ -319,6 +327,9 @@ def report(
     made = item_report(points, {name: family(name) for name in points}, limit, people)
     designs = item_designs([one for one in asked.points if one.person == (len(points) < 2)], width)
     tables = [*made.tables, *(designs_table(designs) if designs else ())]
+    if otherwise:
+        other = read_items(otherwise, store, data, asked.benchmark)
+        tables += asked_otherwise(points, other.means(people=False))
     equated = None
     if equate:
         equated = equate_sets(points, read_items(equate, store, data, asked.benchmark).means(people=False))

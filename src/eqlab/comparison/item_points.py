@@ -11,15 +11,16 @@ from statistics import fmean
 import numpy as np
 
 from eqlab.analysis.intervals import FEWEST
-from eqlab.analysis.item_quality import Differential, against, differential
+from eqlab.analysis.item_quality import Differential, Factors, against, differential, one_factor, one_scale, otherwise
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Cell, Estimate, Table
 from eqlab.core.runs import PERSON, BenchmarkConfig
 from eqlab.runs.published_results import PublishedReader, is_published
 from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun
+from eqlab.tables.cells import p_text
 
 PLAIN = "as always"
 PERTURBATION = "perturbation"
@@ -146,9 +147,60 @@ def between_people(points: People, people: People, items: Sequence[str]) -> tupl
     named = [items[index] for index in answered]
     made = _table(found, named, ("people", len(people)), (MODELS, len(points)))
     if found:
-        return (made,)
+        factors = {MODELS: one_factor(table[: len(points)]), "people": one_factor(table[len(points) :])}
+        return made, scale_table(f"people and {MODELS}", found, factors)
     few = f"No item was answered by {FEWEST} people and by {FEWEST} models."
     return (Table(made.title, made.columns, (), few),)
+
+
+def asked_otherwise(first: People, second: People) -> tuple[Table, ...]:
+    """The same models on the same items, asked in two ways: free text and JSON, or two languages."""
+    names = [name for name in first if name in second]
+    items = [item for item in _items(first) if item in set(_items(second))]
+    if len(names) < FEWEST or len(items) < FEWEST:
+        raise UsageError(
+            f"{len(names)} models and {len(items)} items are in both; it takes {FEWEST} of each.",
+            "Name runs of the same models on the same items, asked in another mode or language.",
+        )
+    tables = [
+        np.array([[own[name].get(item, np.nan) for item in items] for name in names], dtype=float)
+        for own in (first, second)
+    ]
+    found = otherwise(*tables)
+    ways = "the first way of asking", "the second"
+    made = _table(found, items, (ways[0], len(names)), (ways[1], len(names)))
+    factors = {way: one_factor(own) for way, own in zip(ways, tables, strict=True)}
+    return made, scale_table(" and ".join(ways), found, factors)
+
+
+def _items(points: People) -> list[str]:
+    return list(dict.fromkeys(item for own in points.values() for item in own))
+
+
+def scale_table(between: str, found: Sequence[Differential], factors: Mapping[str, Factors | None]) -> Table:
+    """Whether the two are measured on one scale: do the items keep their places, and is it one ability?"""
+    rows: list[tuple[Cell, ...]] = []
+    whole = one_scale(found)
+    if whole:
+        said = "items shift beyond chance" if whole.p < 0.05 else "no shift of items is shown"
+        rows.append(
+            ("shifts of items, SD beyond error", f"{whole.spread:.1f} points", f"{said} (p = {p_text(whole.p)})")
+        )
+        off = whole.spread / whole.items**0.5
+        rows.append((f"what that does to a mean over {whole.items}", f"± {1.96 * off:.1f} points", "at equal ability"))
+        rows.append(("error of one item's shift", f"{whole.typical:.1f} points", "smaller shifts cannot be seen"))
+    for name, one in factors.items():
+        if one is None:
+            rows.append((f"one ability among {name}", "", "too few answered the same items to say"))
+            continue
+        said = "one factor will do" if one.second <= one.chance else "more than one factor"
+        share = f"{100 * one.first:.0f} %, the next {100 * one.second:.0f} % (chance: {100 * one.chance:.0f} %)"
+        rows.append((f"first factor among {name}", share, said))
+    note = (
+        "A difference between the two is one of ability only where items keep their places. Factors: shares of the "
+        "variance of standardised items; chance is what the next has in 95 of 100 tables with one factor."
+    )
+    return Table(f"One scale for {between}?", ("what", "found", "says"), rows, note, key="one_scale")
 
 
 def _table(
