@@ -51,8 +51,6 @@ class Row:
     name: str
     anchor: str
     rank: tuple[int, int] | None
-    letters: tuple[tuple[str, str, float], ...]
-    """Baselines as (letter, name, value)."""
     rank_at_worst: tuple[int, int] | None = None
     """The same with lost answers as the worst."""
     again: bool = False
@@ -61,6 +59,10 @@ class Row:
     @property
     def people(self) -> bool:
         return self.result.subject == PEOPLE
+
+    @property
+    def baselines(self) -> tuple[tuple[str, float], ...]:
+        return tuple((one.name, one.value) for one in self.result.baselines)
 
     @cached_property
     def line(self) -> ScoreLine:
@@ -79,8 +81,8 @@ class Group:
     rows: tuple[Row, ...]
     scale: figures.Range
     sentence: str
-    baselines: tuple[tuple[str, str, str], ...]
-    """The key to the ticks: (letter, name, value or range of values)."""
+    baselines: tuple[tuple[str, str], ...]
+    """The key to the ticks: (name, value or range of values)."""
     verdicts: tuple[tuple[str, Verdict], ...]
     """The verdict on the rows, after the empty name; or by rater, on those whose replies were rated."""
     things: str = "items"
@@ -180,7 +182,6 @@ def _group(pairs: Members, anchors: dict[int, str]) -> Group:
     names = _names(pairs)
     verdicts = _verdicts(results, [replace(own, name=name) for name, (_, own) in zip(names, ordered, strict=True)])
     found = {one.contender.name: one for rater, verdict in verdicts if not rater for one in verdict.standings}
-    letters = {name: _letter(i) for i, name in enumerate(dict.fromkeys(b.name for r in results for b in r.baselines))}
     rows = tuple(
         Row(
             record,
@@ -188,7 +189,6 @@ def _group(pairs: Members, anchors: dict[int, str]) -> Group:
             name,
             anchors.setdefault(id(pair), f"subject-{len(anchors) + 1}"),
             found[name].rank if name in found else None,
-            tuple((letters[baseline.name], baseline.name, baseline.value) for baseline in result.baselines),
             found[name].at_worst if name in found else None,
             id(pair) in known,
         )
@@ -204,7 +204,7 @@ def _group(pairs: Members, anchors: dict[int, str]) -> Group:
         rows=rows,
         scale=scale,
         sentence=_sentence(results, verdicts),
-        baselines=tuple((letter, name, _spread(name, every, scale, digits)) for name, letter in letters.items()),
+        baselines=tuple((name, _spread(name, every, scale, digits)) for name in dict.fromkeys(b.name for b in every)),
         verdicts=verdicts,
         things=results[0].noun,
     )
@@ -247,10 +247,6 @@ def _names(pairs: Sequence[tuple[RunRecord, Result]]) -> list[str]:
         [settings_of(record.config, result.subject) for record, result in pairs],
         [f"run {record.config.id}" for record, _ in pairs],
     )
-
-
-def _letter(index: int) -> str:
-    return chr(ord("a") + index) if index < 26 else str(index + 1)
 
 
 def _spread(name: str, every: Sequence[Baseline], scale: figures.Range, digits: int) -> str:

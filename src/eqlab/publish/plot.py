@@ -131,8 +131,7 @@ def _charts(groups: Sequence[Group], kind: Kind) -> Iterator[str]:
             for line in profile.lines:
                 title = f"{profile.subject}: {line.label}"
                 drawn = (ForestLine(line.label, line.estimate, None, line.valid, line.people),)
-                known = tuple((name, value) for _, name, value in line.letters)
-                forest = Forest(title, line.detail.partition(";")[0], drawn, line.scale, known)
+                forest = Forest(title, line.detail.partition(";")[0], drawn, line.scale, line.baselines)
                 if forest.drawn:
                     yield standalone(forest, WIDTH)
     elif kind == "cost":

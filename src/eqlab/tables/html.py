@@ -45,7 +45,7 @@ def notebook_table(table: Table) -> str:
 class RowMarks:
     """What a sortable table shows of a row beside its cells."""
 
-    values: Sequence[Any]
+    values: Sequence[Any] = ()
     """What each cell is sorted by."""
     href: str = ""
     """Where its name leads."""
@@ -188,4 +188,4 @@ def _stacked(levels: Sequence[str], titles: Sequence[str], cells: Sequence[Cell]
 
 
 def _whisker(name: str, cell: Cell, scale: svg.Range) -> Markup:
-    return svg.whisker(name, cell, scale, [("", "zero", 0.0)]) if isinstance(cell, Estimate) else Markup("")
+    return svg.whisker(name, cell, scale, [("zero", 0.0)]) if isinstance(cell, Estimate) else Markup("")

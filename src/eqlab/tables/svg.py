@@ -120,17 +120,15 @@ def axis(scale: Range) -> Markup:
 
 
 def whisker(
-    name: str, estimate: Estimate, scale: Range, baselines: Sequence[tuple[str, str, float]] = (), valid: bool = True
+    name: str, estimate: Estimate, scale: Range, baselines: Sequence[tuple[str, float]] = (), valid: bool = True
 ) -> Markup:
-    """A score with its 95 % interval; `baselines` are (letter, name, value), drawn as lettered ticks if on the axis.
+    """A score with its 95 % interval; `baselines` are (name, value), drawn as ticks that tell both, if on the axis.
     A ring instead of a dot: not valid. A triangle at the edge: the value lies outside the axis."""
     words = [estimate_text(estimate) + ("" if valid else ", not valid")]
     ticks_drawn = []
-    drawn = (baseline for baseline in baselines if on_axis(baseline[2], scale))
-    ordered = sorted(drawn, key=lambda baseline: baseline[2])
-    for index, (letter, label, value) in enumerate(ordered):
-        ticks_drawn.append(_baseline_tick(letter, _x(value, scale), upper=index % 2 == 0))
-        words.append(f"baseline {letter} ({label}) {number(value, estimate.digits)}")
+    for label, value in sorted((one for one in baselines if on_axis(one[1], scale)), key=lambda one: one[1]):
+        words.append(f"baseline {label} {number(value, estimate.digits)}")
+        ticks_drawn.append(_baseline_tick(words[-1], _x(value, scale)))
     body = _whisker(estimate, scale, "".join(ticks_drawn), valid)
     return svg(_ROW, short(name), "; ".join(words), body, "dots")
 
@@ -317,13 +315,9 @@ def _point(value: float, scale: Range, middle: int, kind: str) -> str:
     return f'<svg x="{x}" overflow="visible">{triangle}</svg>'
 
 
-def _baseline_tick(letter: str, x: str, upper: bool) -> str:
-    """Letters alternate between top and bottom, so that two close baselines stay readable."""
-    y1, y2, baseline = (10, _ROW - 4, 8) if upper else (4, _ROW - 10, _ROW - 1)
-    return (
-        f'<line class="base" x1="{x}" x2="{x}" y1="{y1}" y2="{y2}"/>'
-        f'<text class="letter" x="{x}" y="{baseline}" text-anchor="middle">{escape(letter)}</text>'
-    )
+def _baseline_tick(words: str, x: str) -> str:
+    line = f'<line class="base" x1="{x}" x2="{x}" y1="4" y2="{_ROW - 4}"/>'
+    return f"<g><title>{escape(visible(words))}</title>{line}</g>"
 
 
 def _bar(left: float, slot: float, column: FigureColumn, most: int) -> str:
@@ -425,3 +419,43 @@ class tints:
 
 def _step(share: float) -> int:
     return min(STEPS, 1 + int(share * STEPS))
+
+
+# The course of an emotion through a talk.
+_COURSE_WIDTH, _COURSE_HEIGHT, _COURSE_EDGE = 132.0, 28.0, 4.0
+
+
+def course(values: Sequence[float]) -> Markup:
+    """The emotion from the opening to the end as a small line; empty where nobody told it."""
+    if len(values) < 2:
+        return Markup("")
+    step = (_COURSE_WIDTH - 2 * _COURSE_EDGE) / (len(values) - 1)
+    points = [(_COURSE_EDGE + place * step, _down(value)) for place, value in enumerate(values)]
+    drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    words = f"emotion {', '.join(f'{value:g}' for value in values)} of 100"
+    x, y = points[-1]
+    middle = _down(50)
+    return Markup(
+        f'<svg class="course" width="{_COURSE_WIDTH:g}" height="{_COURSE_HEIGHT:g}" role="img" aria-label="{words}">'
+        f'<line x1="0" x2="{_COURSE_WIDTH:g}" y1="{middle:.1f}" y2="{middle:.1f}"/>'
+        f'<polyline points="{drawn}"/><circle cx="{x:.1f}" cy="{y:.1f}" r="3"/></svg>'
+    )
+
+
+def mark(value: float, before: float | None = None) -> Markup:
+    """One emotion as a dot on a rail from 0 to 100, beside the line it belongs to, with the way it came."""
+    x = _across(value)
+    came = f'<line class="came" x1="{_across(before):.1f}" x2="{x:.1f}" y1="6" y2="6"/>' if before is not None else ""
+    words = f"emotion {value:g} of 100" + ("" if before is None else f", {value - before:+g}")
+    return Markup(
+        f'<svg class="course" width="{_COURSE_WIDTH:g}" height="12" role="img" aria-label="{words}">'
+        f'<line x1="0" x2="{_COURSE_WIDTH:g}" y1="6" y2="6"/>{came}<circle cx="{x:.1f}" cy="6" r="4"/></svg>'
+    )
+
+
+def _across(value: float) -> float:
+    return _COURSE_EDGE + max(0.0, min(100.0, value)) / 100 * (_COURSE_WIDTH - 2 * _COURSE_EDGE)
+
+
+def _down(value: float) -> float:
+    return _COURSE_EDGE + (1 - max(0.0, min(100.0, value)) / 100) * (_COURSE_HEIGHT - 2 * _COURSE_EDGE)

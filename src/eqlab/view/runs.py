@@ -11,18 +11,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from eqlab.comparison.contender import subject_name
-from eqlab.comparison.scores import score_table, sort_values, usage_table
+from eqlab.comparison.scores import usage_table
 from eqlab.core.answers import OUTCOMES
 from eqlab.core.results import Column, ItemScore, Result, Table
 from eqlab.core.text import short, utc
+from eqlab.publish.components import score_rows, whisker_of
 from eqlab.publish.groups import Group, Row, RunRecord, group_of
 from eqlab.publish.report.sections import heat_of
 from eqlab.runs.context import Known
 from eqlab.runs.pool import together
 from eqlab.runs.score import result_of
 from eqlab.store.reader import Reader
-from eqlab.tables import svg as figures
-from eqlab.tables.html import RowMarks, html_table, sortable_table
+from eqlab.tables.html import RowMarks, html_table
 from eqlab.view.shelf import HeldRun, Snapshot
 from eqlab.view.site import ViewSite, address, asked, asked_number, kept, must, site_of
 
@@ -91,24 +91,20 @@ def _table(site: ViewSite, number: int, one: Group, query: str, most: int, page:
     benchmark = one.rows[0].result.benchmark
     html = Markup("")
     if rows:
-        marks = [_marks(site, one, row, values) for row, values in zip(rows, sort_values(lines, "view"), strict=True)]
-        html = sortable_table(
-            score_table(lines, "view"), marks, axis=figures.axis(one.scale), after="interval",
-            caption=Markup("<strong>{}</strong>").format(one.title),
-        )  # fmt: skip
+        caption = Markup("<strong>{}</strong>").format(one.title)
+        html = score_rows(lines, "view", one.scale, [_marks(site, one, row) for row in rows], caption)
     return ScreenTable(number, one, benchmark, html, len(shown), len(chosen))
 
 
-def _marks(site: ViewSite, one: Group, row: Row, values: Sequence[object]) -> RowMarks:
+def _marks(site: ViewSite, one: Group, row: Row) -> RowMarks:
     result, config = row.result, row.record.config
     pick = site.shelf.pick(config.id, result.subject, result.benchmark)
     words = escape(f"Choose {row.name} for a comparison")
     return RowMarks(
-        values,
         href=result_address(config.id, result),
         flag="" if result.valid else "not valid",
         quiet="" if row.rank or len(one.rows) == 1 else "people" if row.people else "no rank",
-        drawing=figures.whisker(row.name, result.headline, one.scale, row.letters, result.valid),
+        drawing=whisker_of(one, row),
         before=Markup(f'<input type="checkbox" name="s" value="{escape(pick)}" aria-label="{words}"> '),
         key=f"{config.id} {result.subject}",
     )
@@ -222,6 +218,7 @@ def result(request: Request) -> Response:
         topics=sorted({topic for item in full.items for topic in item.topics}),
         heat=heat_of(replace(table, rows=(row,))), state=kept(request, "page"),
         filters=kept(request, "status", "topic", "page"),
+        hrefs=[address("/item", run=one.id, b=benchmark, trial=item.trial, of=full.subject) for item in items],
     )  # fmt: skip
 
 

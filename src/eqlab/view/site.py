@@ -20,13 +20,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from eqlab.core.errors import UsageError
-from eqlab.publish.report.talk_pages import course, mark
-from eqlab.publish.report.words import add_words, environment, source
+from eqlab.publish.components import page_environment, source
 from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader
 from eqlab.study.web.render import File
-from eqlab.tables import forest
-from eqlab.tables.cells import cell_text
 from eqlab.view.door import derived, same
 from eqlab.view.shelf import Shelf
 
@@ -88,13 +85,10 @@ class ViewSite:
 
     @cached_property
     def templates(self) -> Environment:
-        packages = ("eqlab.view", "eqlab.publish.leaderboard", "eqlab.publish.report")
-        made = add_words(environment(ChoiceLoader([PackageLoader(name, "templates") for name in packages])))
-        made.globals.update(
-            asset=lambda name: f"/static/{name}?v={self.files[name].version}",
-            address=address, cell_text=cell_text, draw=forest.inline, course=course, mark=mark,
-        )  # fmt: skip
-        made.tests["search"] = lambda value, part: part in value
+        shared = page_environment()
+        made = shared.overlay(loader=ChoiceLoader([PackageLoader(f"eqlab.{room}") for room in ("view", "publish")]))
+        asset = {"asset": lambda name: f"/static/{name}?v={self.files[name].version}"}
+        made.globals = {**shared.globals, **asset, "address": address}
         return made
 
     @cached_property

@@ -56,8 +56,9 @@ def talks(request: Request) -> Response:
         for one in every
         if outcome in ("", one.talk.outcome) and all(word in one.words for word in query.casefold().split())
     ]
+    shown = [(one, address("/talk", t=one.name), "", "") for one in chosen[(page - 1) * TALKS : page * TALKS]]
     return site.page(
-        request, "talks", shown=chosen[(page - 1) * TALKS : page * TALKS], total=len(chosen), every=len(every),
+        request, "talks", shown=shown, total=len(chosen), every=len(every),
         outcomes=sorted({one.talk.outcome for one in every}), query=query, outcome=outcome, page_number=page,
         pages=-(-len(chosen) // TALKS), state=kept(request, "page"),
     )  # fmt: skip

@@ -337,11 +337,11 @@ def test_numbers_in_words():
 
 
 def test_whisker_places_score_and_baselines_on_one_axis():
-    drawn = figures.whisker("<a>", Estimate("s", 50.0, 9, 1.0, 25.0, 75.0), (0.0, 100.0), [("a", "rand", 0.0)])
+    drawn = figures.whisker("<a>", Estimate("s", 50.0, 9, 1.0, 25.0, 75.0), (0.0, 100.0), [("rand", 0.0)])
     assert '<circle class="dot" cx="50.00%"' in drawn
     assert 'x1="27.50%" x2="72.50%"' in drawn
     assert '<line class="base" x1="5.00%"' in drawn
-    assert "baseline a (rand) 0.00" in drawn
+    assert "<title>baseline rand 0.00</title>" in drawn
     assert 'role="img" aria-label="&lt;a&gt;: 50.00 ± 1.00 SE' in drawn
 
 
@@ -357,7 +357,7 @@ def test_baselines_off_the_axis_are_said_not_piled_up_at_its_edge():
     low = (Baseline("always 0", -20.7), Baseline("always 4", 41.9))
     html = page(record(result(baselines=low)))
     (table,) = score_tables(html)
-    assert re.findall('<text class="letter"[^>]*>(.)</text>', table) == ["b"]
+    assert re.findall("<g><title>baseline (.*?)</title>", table) == ["always 4 41.90"]
     assert "always 0: -20.70 (off the axis)" in Page(html).visible
     assert '<path class="base" d="M-9' in html
 

@@ -6,7 +6,8 @@ from test_page import HOSTILE, Page, record, result
 
 from eqlab.core.results import Transcript, Utterance
 from eqlab.publish.report.page import render
-from eqlab.publish.report.talk_pages import INDEX, course, searched, talk_files, talk_pages
+from eqlab.publish.report.talk_pages import INDEX, searched, talk_files, talk_pages
+from eqlab.tables.svg import course
 
 
 def talk(item, partner="sim", score=55.0, text="Fine.", **more):

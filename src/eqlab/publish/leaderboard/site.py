@@ -5,37 +5,31 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.ranks import DIFFER
 from eqlab.analysis.special import stdtrit
 from eqlab.comparison.contender import Lost
-from eqlab.comparison.scores import score_records, score_table, score_types, sort_values
+from eqlab.comparison.scores import score_records, score_types
 from eqlab.comparison.verdict import Pair
 from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore, as_dict
 from eqlab.core.runs import PERSON
+from eqlab.publish.components import inlined, page_bytes, score_rows
 from eqlab.publish.groups import Row
 from eqlab.publish.leaderboard.entries import BoardEntry, without_texts
 from eqlab.publish.leaderboard.tables import Board, BoardLine
 from eqlab.publish.report.sections import pages as item_pages
 from eqlab.publish.report.talk_pages import INDEX, Home, Listened, reader_files
-from eqlab.publish.report.words import add_words, environment, policy, source
 from eqlab.tables import svg as figures
 from eqlab.tables.cells import rank_text
 from eqlab.tables.data import csv_bytes
-from eqlab.tables.html import RowMarks, sortable_table
-
-if TYPE_CHECKING:
-    from eqlab.publish.leaderboard.tables import Board
-
+from eqlab.tables.html import RowMarks
 
 MOST_CHANGES = 50
 TALKS = "talks"
@@ -142,6 +136,8 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
             site,
             "board.html.j2",
             boards=site.boards,
+            board_scores=board_scores,
+            MOST_CHANGES=MOST_CHANGES,
             changed=site.changed,
             before=site.before,
             refused=site.refused,
@@ -176,8 +172,7 @@ def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
 def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEntry) -> Iterator[tuple[str, bytes]]:
     items = entry.result.items
     pages = item_pages(f"{entry.id}-items", len(items))
-    letters = tuple((chr(ord("a") + i), b.name, b.value) for i, b in enumerate(entry.result.baselines))
-    row = Row(entry.record, entry.result, line.name, "subject", line.rank, letters, line.rank_at_worst)
+    row = Row(entry.record, entry.result, line.name, "subject", line.rank, line.rank_at_worst)
     yield (
         f"models/{entry.id}.html",
         _page(
@@ -224,10 +219,8 @@ def _rows(items: Sequence[ItemScore]) -> Markup:
 
 def board_scores(board: Board, caption: str) -> Markup:
     """A table of the front page. Its rows have no words in their drawings: their cells say them."""
-    lines = board.score_lines
     marks = [
         RowMarks(
-            values,
             href=f"models/{entry.id}.html" if (entry := line.entry) and not entry.arm else "",
             flag="" if line.valid else "not valid",
             quiet=line.kind if line.kind != "model" else line.why_no_rank if line.valid else "",
@@ -236,12 +229,10 @@ def board_scores(board: Board, caption: str) -> Markup:
             else figures.bare_whisker(line.estimate, board.scale, line.valid),
             kind=line.kind,
         )
-        for line, values in zip(board.lines, sort_values(lines, "board"), strict=True)
+        for line in board.lines
     ]
-    label = Markup(' data-filter="{}"').format(board.label)
-    table = score_table(lines, "board")
-    return sortable_table(
-        table, marks, axis=figures.axis(board.scale), after="interval", caption=Markup(caption), more=label
+    return score_rows(
+        board.score_lines, "board", board.scale, marks, caption, Markup(' data-filter="{}"').format(board.label)
     )
 
 
@@ -308,34 +299,8 @@ _SCRIPTS = {"board.html.j2": ("report.js", "board.js"), "compare.html.j2": ("com
 
 
 def _page(site: BoardSite, template: str, **values: Any) -> bytes:
-    style, script, allowed = _inline(template)
-    html = (
-        _environment()
-        .get_template(template)
-        .render(
-            style=style, script=script, policy=allowed, generated_at=site.generated_at, version=site.version, **values
-        )
-    )
-    return html.encode("utf-8", "replace")
-
-
-@cache
-def _inline(template: str) -> tuple[Markup, Markup, str]:
-    made = _environment()
-    style = source(made, "report.css") + source(made, "board.css")
-    script = "".join(source(made, name) for name in _SCRIPTS.get(template, ()))
-    return Markup(style), Markup(script), policy(style, *([script] if script else []))
-
-
-@cache
-def _environment() -> Environment:
-    loader = ChoiceLoader(
-        [PackageLoader("eqlab.publish.leaderboard", "templates"), PackageLoader("eqlab.publish.report", "templates")]
-    )
-    made = add_words(environment(loader))
-    made.globals.update(rank_text=rank_text, MOST_CHANGES=MOST_CHANGES, board_scores=board_scores)
-    made.tests["search"] = lambda value, part: part in value
-    return made
+    frame = inlined(("report.css", "board.css"), _SCRIPTS.get(template, ()))
+    return page_bytes(template, **frame, generated_at=site.generated_at, version=site.version, **values)
 
 
 def whole(site: BoardSite, files: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> bytes:
@@ -418,7 +383,7 @@ def table_files(
     yield f"{stem}.parquet", buffer.getvalue()
 
 
-def line_facts(board: "Board") -> list[dict[str, Any]]:
+def line_facts(board: Board) -> list[dict[str, Any]]:
     """The rows as plain values, for files."""
     rows = []
     for line, record in zip(board.lines, score_records(board.score_lines), strict=True):

@@ -70,7 +70,7 @@ def forests(one: Group, *, own: str = "", among: bool = False) -> Iterator[Fores
             )
             for row in one.rows
         )
-        known = widest([[(name, value) for _, name, value in row.letters] for row in one.rows])
+        known = widest([row.baselines for row in one.rows])
         named = next((row.result.headline.name for row in one.rows if is_number(row.result.headline.value)), "")
         found = Forest(one.title, named, lines, one.scale, known, own)
         if found.drawn:

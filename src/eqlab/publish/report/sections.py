@@ -8,7 +8,7 @@ from eqlab.comparison import disagreement
 from eqlab.comparison.contender import item_means, subject_name
 from eqlab.comparison.equal_length import LengthView, length_view
 from eqlab.core.benchmark import BRANCHES, branches_of
-from eqlab.core.results import Estimate, ItemScore, Result, Table, best_baseline
+from eqlab.core.results import Estimate, ItemScore, Table, best_baseline
 from eqlab.core.text import number
 from eqlab.publish.groups import Group, Row
 from eqlab.tables import svg
@@ -78,7 +78,7 @@ class ProfileLine:
     """Which number it is, and of what."""
     estimate: Estimate
     scale: Range
-    letters: tuple[tuple[str, str, float], ...] = ()
+    baselines: tuple[tuple[str, float], ...] = ()
     valid: bool = True
     people: bool = False
     anchor: str = ""
@@ -90,31 +90,18 @@ class Profile:
     lines: list[ProfileLine] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A row of a score table as the profile needs it."""
-
-    result: Result
-    name: str
-    anchor: str
-    letters: tuple[tuple[str, str, float], ...]
-    scale: Range
-    title: str
-    people: bool
-
-
-def profiles(tables: Sequence[Sequence[Member]]) -> list[Profile]:
+def profiles_of(groups: Sequence[Group]) -> list[Profile]:
     """One per subject, in the order of the tables; only subjects of which it says more than the score tables do."""
     found: dict[str, Profile] = {}
-    for members in tables:
-        own_people = [_line(one, f"{one.title}: people") for one in members if one.people]
-        for one in members:
-            if one.result.others is not None:
-                for arm, lines in _arms(one):
+    for group in groups:
+        own_people = [_line(row, group.scale, ": people") for row in group.rows if row.people]
+        for row in group.rows:
+            if row.result.others is not None:
+                for arm, lines in _arms(row):
                     found.setdefault(arm, Profile(arm)).lines.extend(lines)
-            elif not one.people:
-                profile = found.setdefault(subject_name(one.result.subject), Profile(subject_name(one.result.subject)))
-                profile.lines += [_line(one, one.title), *own_people, *_beside_people(one)]
+            elif not row.people:
+                profile = found.setdefault(subject_name(row.result.subject), Profile(subject_name(row.result.subject)))
+                profile.lines += [_line(row, group.scale), *own_people, *_beside_people(row)]
     return [profile for profile in found.values() if _says_more(profile.lines)]
 
 
@@ -124,7 +111,7 @@ def _says_more(lines: Sequence[ProfileLine]) -> bool:
     return len(own) > 1 or any(line.people and not line.anchor for line in lines)
 
 
-def _line(one: Member, label: str) -> ProfileLine:
+def _line(one: Row, scale: Range, whose: str = "") -> ProfileLine:
     head = one.result.headline
     detail = head.note if head.value is None else head.name
     item_set = one.result.rules.get("item_set")
@@ -133,20 +120,19 @@ def _line(one: Member, label: str) -> ProfileLine:
     if best is not None and head.value is not None:
         detail += f"; without any skill at best {number(best.value, head.digits)} ({best.name})"
     return ProfileLine(
-        label, detail, head, one.scale, one.letters, one.result.valid,
-        one.people, one.anchor,
-    )  # fmt: skip
+        f"{one.result.title}{whose}", detail, head, scale, one.baselines, one.result.valid, one.people, one.anchor
+    )
 
 
-def _beside_people(one: Member) -> Iterator[ProfileLine]:
+def _beside_people(one: Row) -> Iterator[ProfileLine]:
     """The subject's and people's number of one measure, on one axis."""
     for own, people in one.result.beside_people:
         scale = table_range([own, people])
-        yield ProfileLine(one.title, own.name, own, scale, valid=one.result.valid, anchor=one.anchor)
-        yield ProfileLine(f"{one.title}: people", f"{people.name}, published", people, scale, people=True)
+        yield ProfileLine(one.result.title, own.name, own, scale, valid=one.result.valid, anchor=one.anchor)
+        yield ProfileLine(f"{one.result.title}: people", f"{people.name}, published", people, scale, people=True)
 
 
-def _arms(one: Member) -> Iterator[tuple[str, list[ProfileLine]]]:
+def _arms(one: Row) -> Iterator[tuple[str, list[ProfileLine]]]:
     """Whoever's replies were rated has its number in its profile, and the rater named beside it."""
     told = one.result.others
     if told is None:
@@ -163,10 +149,6 @@ def _arms(one: Member) -> Iterator[tuple[str, list[ProfileLine]]]:
         if name != told.written_by_people:
             line = ProfileLine(title, told.detail, share, scale, valid=one.result.valid, anchor=one.anchor)
             yield subject_name(name), [line, *human]
-
-
-def profiles_of(groups: Sequence[Group]) -> list[Profile]:
-    return profiles([[_member(row, one) for row in one.rows] for one in groups])
 
 
 def measured_branches(groups: Sequence[Group]) -> Table:
@@ -186,10 +168,6 @@ def measured_branches(groups: Sequence[Group]) -> Table:
     )
     titles = ("branch", "what it is", "measured here", "benchmarks that measure it")
     return Table("The four branches of emotional intelligence", titles, rows, note)
-
-
-def _member(row: Row, one: Group) -> Member:
-    return Member(row.result, row.name, row.anchor, row.letters, one.scale, row.result.title, row.people)
 
 
 def heat_of(one: Group) -> svg.HeatMap | None:

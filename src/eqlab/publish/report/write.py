@@ -89,7 +89,7 @@ def summary(found: Sequence[tuple[StoredRun, Sequence[Result]]]) -> str:
     for one in group(records):
         parts += [f"## {safe(one.title)}", "", safe(one.sentence), ""]
         parts.append(markdown_table(score_table(one.lines, "page")))
-        floor = ", ".join(f"{safe(name)} {value}" for _, name, value in one.baselines)
+        floor = ", ".join(f"{safe(name)} {value}" for name, value in one.baselines)
         parts += ["", f"No-skill baselines: {floor}.", ""] if floor else [""]
         said = dict.fromkeys(caveat for row in one.rows for caveat in row.result.caveats)
         parts += [*(f"- {safe(caveat)}" for caveat in said), ""] if said else []

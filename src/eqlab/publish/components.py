@@ -1,11 +1,13 @@
-"""What the report's templates call by name, and how much of a thing a page shows."""
+"""The components that report, leaderboard and `eqlab view` share: one set of templates and styles (`templates/`), what
+they call by name, and how much of a thing a page shows."""
 
 import base64
 import hashlib
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from operator import attrgetter
@@ -13,19 +15,21 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from jinja2 import BaseLoader, Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from eqlab.comparison.contender import mode_name, subject_name
 from eqlab.comparison.disagreement import against_reference
-from eqlab.comparison.scores import score_table, sort_values, usage_table
+from eqlab.comparison.scores import ScoreLine, Surface, score_table, sort_values, usage_table
 from eqlab.core import text
 from eqlab.core.answers import in_words
 from eqlab.core.results import ItemScore, Result, Table
-from eqlab.publish.groups import Group
+from eqlab.publish.groups import Group, Row
 from eqlab.publish.report import sections
+from eqlab.tables import forest
 from eqlab.tables import svg as figures
+from eqlab.tables.cells import rank_text
 from eqlab.tables.html import RowMarks, html_table, sortable_table
 
 MAX_ROWS = 100
@@ -69,21 +73,34 @@ def shared_caveats(one: Group) -> tuple[str, ...]:
     return tuple(caveat for caveat in own[0] if all(caveat in other for other in own)) if len(own) > 1 else ()
 
 
+def score_rows(
+    lines: Sequence[ScoreLine], surface: Surface, scale: figures.Range, marks: Sequence[RowMarks], caption: str = "",
+    more: str = "",
+) -> Markup:  # fmt: skip
+    """The one table of scores, sortable, with whiskers; `marks`: what a page shows of each row beside its cells."""
+    valued = [replace(mark, values=own) for mark, own in zip(marks, sort_values(lines, surface), strict=True)]
+    return sortable_table(
+        score_table(lines, surface), valued, axis=figures.axis(scale), after="interval", caption=Markup(caption),
+        more=more,
+    )  # fmt: skip
+
+
+def whisker_of(one: Group, row: Row) -> Markup:
+    return figures.whisker(row.name, row.result.headline, one.scale, row.baselines, row.result.valid)
+
+
 def group_table(one: Group, caption: str, once: Sequence[str], shared: Sequence[str]) -> Markup:
     """The score table of a group; caveats that were told already are left out."""
-    lines = one.lines
-    table = score_table(lines, "page")
     told = {*once, *shared}
     marks = [
         RowMarks(
-            values,
             href=f"#{row.anchor}",
-            drawing=figures.whisker(row.name, row.result.headline, one.scale, row.letters, row.result.valid),
+            drawing=whisker_of(one, row),
             caveats=[caveat for caveat in row.result.caveats if caveat not in told],
         )
-        for row, values in zip(one.rows, sort_values(lines, "page"), strict=True)
+        for row in one.rows
     ]
-    return sortable_table(table, marks, axis=figures.axis(one.scale), after="interval", caption=Markup(caption))
+    return score_rows(one.lines, "page", one.scale, marks, caption)
 
 
 def took_table(one: Group) -> Table | None:
@@ -105,32 +122,12 @@ def spread(scores: Sequence[float], items: int) -> str:
     return f"n = {len(scores)} scored{tail}. Lowest {low}, median {middle}, highest {high}."
 
 
-def add_words(made: Environment) -> Environment:
-    """What the templates of a subject call by name."""
-    made.globals.update(heat_of=sections.heat_of, apart_of=sections.apart_of, no_links=sections.no_links)
-    made.globals.update(length_of=sections.length_of, answered_as=in_words)
-    made.globals.update(html_table=html_table, against_reference=against_reference)
-    made.globals.update(
-        extremes=extremes, failures=failures, group_table=group_table, took_table=took_table, spread=spread
-    )
-    made.globals.update(shared_caveats=shared_caveats)
-    made.globals.update(scored_items=scored_items, scores_of=scores_of, mode_name=mode_name, subject_name=subject_name)
-    made.globals.update(
-        shell_word=shlex.quote, CLIP=CLIP, MOST_SHOWN=MOST_SHOWN, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT
-    )
-    return made
-
-
+# How templates become pages: escaped, made visible, and with a policy that admits our own style and script only.
 @cache
 def page_environment() -> Environment:
-    return add_words(environment())
-
-
-# How templates become pages: escaped, made visible, and with a policy that admits our own style and script only.
-def environment(loader: BaseLoader | None = None) -> Environment:
-    """Templates of the report, or of another loader; undefined names are errors, everything printed is escaped."""
+    """Undefined names are errors, everything printed is escaped."""
     made = Environment(
-        loader=loader or PackageLoader("eqlab.publish.report", "templates"),
+        loader=PackageLoader("eqlab.publish", "templates"),
         undefined=StrictUndefined,
         autoescape=True,
         finalize=_shown,
@@ -138,7 +135,17 @@ def environment(loader: BaseLoader | None = None) -> Environment:
         lstrip_blocks=True,
         bytecode_cache=_Compiled(),
     )
-    made.globals.update(text=text, figures=figures)
+    for called in (
+        extremes, failures, group_table, took_table, spread, shared_caveats, scored_items, scores_of, mode_name,
+        subject_name, html_table, against_reference, rank_text, sections.heat_of, sections.apart_of, sections.no_links,
+        sections.length_of, figures.course, figures.mark,
+    ):  # fmt: skip
+        made.globals[called.__name__] = called
+    made.globals.update(
+        text=text, figures=figures, draw=forest.inline, answered_as=in_words, shell_word=shlex.quote, CLIP=CLIP,
+        MOST_SHOWN=MOST_SHOWN, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT,
+    )  # fmt: skip
+    made.tests["search"] = lambda value, part: part in value
     return made
 
 
@@ -162,6 +169,18 @@ def source(made: Environment, name: str) -> str:
     if made.loader is None:
         raise LookupError(f"no loader for {name}")
     return made.loader.get_source(made, name)[0]
+
+
+@cache
+def inlined(styles: tuple[str, ...], scripts: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    """What the frame of a page that loads nothing is given: style, script, and the policy that admits only these."""
+    made = page_environment()
+    style, script = ("".join(source(made, name) for name in own) for own in (styles, scripts))
+    return {"style": Markup(style), "script": Markup(script), "policy": policy(style, *([script] if script else []))}
+
+
+def page_bytes(name: str, /, **values: Any) -> bytes:
+    return page_environment().get_template(name).render(**values).encode("utf-8", "replace")
 
 
 def policy(style: str, *scripts: str) -> str:
