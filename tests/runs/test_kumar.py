@@ -59,7 +59,7 @@ def test_no_rubric_says_what_the_study_says(published):
 
 
 def test_experts_have_what_the_recomputed_study_gives_them(published):
-    table = beside_experts(EAR, published, result(()))
+    table, _ = beside_experts(EAR, published, result(()))
     rows = {row["who"]: row for row in reproduced.reproduce(published)["rows"]
             if (row["framework"], row["scale"]) == ("lend_an_ear", "advice_giving")
             and row["quantity"] == "kappa with two experts"}  # fmt: skip
@@ -76,19 +76,37 @@ def test_a_judge_like_the_experts_is_first_and_a_constant_one_last(published):
     def middle(place, scale):
         return median(ratings.values[expert][scale][place] for expert in EXPERTS)
 
-    best = beside_experts(EAR, published, judging(ratings, middle))
+    best, panel = beside_experts(EAR, published, judging(ratings, middle))
     assert best.column("who")[0] == "this judge"
     estimate = best.column("median over scales")[0]
     assert estimate.low < estimate.value < estimate.high
-    flat = beside_experts(EAR, published, judging(ratings, lambda place, scale: 3))
+    assert best.note.startswith("Yes: ")
+    alphas = panel.column("experts' alpha with it, of an expert without")
+    assert float(panel.note.partition(" is ")[2][:4]) < alphas[0].value, "their median agrees with experts"
+    flat, _ = beside_experts(EAR, published, judging(ratings, lambda place, scale: 3))
+    assert flat.note.startswith("No: ")
     assert flat.column("who")[-1] == "this judge"
     assert flat.column("median over scales")[-1].value == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("framework", WITH_TALKS, ids=lambda one: one.name)
+def test_a_mild_judge_is_called_mild_and_a_copy_adds_no_independent_rater(published, framework):
+    ratings = read_ratings(framework, published)
+    _, panel = beside_experts(
+        framework, published, judging(ratings, lambda at, scale: ratings.values["gpt"][scale][at])
+    )
+    mild = dict(zip(panel.column("who"), panel.column("mildness, points of 100"), strict=True))
+    assert mild["this judge"].value == pytest.approx(mild["GPT-4o"].value)
+    assert sum(one.value for one in mild.values()) == pytest.approx(0.0, abs=1e-9)
+    worth = dict(zip(panel.column("who"), panel.column("others' worth without it"), strict=True))
+    assert worth["this judge"].value == pytest.approx(worth["GPT-4o"].value)
+    assert worth["expert1"] == ""
 
 
 def test_all_are_compared_on_the_talks_that_the_judge_rated(published):
     ratings = read_ratings(EAR, published)
     some = judging(ratings, lambda place, scale: 1 + place % 5)
-    table = beside_experts(EAR, published, result(some.items[:20]))
+    table, _ = beside_experts(EAR, published, result(some.items[:20]))
     assert {one.n for one in table.column("median over scales")} == {20}
 
 

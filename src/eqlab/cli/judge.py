@@ -1,6 +1,6 @@
 """`eqlab judge`: have a model rate replies, or find out how far its ratings can be trusted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -244,7 +244,9 @@ _SHOWN = 3
 """Tables on the terminal; the report has them all."""
 
 
-def _table_beside(within: float | None, against: str, data: Path | None) -> "Callable[[Result], Table] | None":
+def _table_beside(
+    within: float | None, against: str, data: Path | None
+) -> "Callable[[Result], Sequence[Table]] | None":
     """What stands beside a calibration: how many ratings are lacking, or how a judge stands among experts."""
     from eqlab.runs.kumar import asked_framework, beside_experts
 
@@ -254,10 +256,10 @@ def _table_beside(within: float | None, against: str, data: Path | None) -> "Cal
     return None if framework is None else partial(beside_experts, framework, data)
 
 
-def _still_missing(within: float, result: "Result") -> "Table":
+def _still_missing(within: float, result: "Result") -> "Sequence[Table]":
     from eqlab.benchmarks.rating.calibration import missing_table
 
-    return missing_table(result, within)
+    return (missing_table(result, within),)
 
 
 # `eqlab judge --budget`: the plan in calls, tokens and money, said before anything is asked.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from eqlab.cli.output import print_table, say
 from eqlab.comparison.scores import ScoreLine, rules_words, score_table
 from eqlab.core.results import Estimate, Result, goodness
-from eqlab.core.text import floor_text, is_number, percentile_sentence
+from eqlab.core.text import floor_text, is_number, place_sentences
 from eqlab.tables.cells import estimate_text
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def _print_group(
             lines.append((f"{own}no-skill baselines: {floor}.", "dim"))
         if result.proviso and result.proviso not in result.caveats:
             lines.append((f"{_name(result)}: {result.proviso}.", ""))
-        if result.percentile and result.norms:
-            lines.append((percentile_sentence(_name(result), result.percentile, result.norms), ""))
+        lines += [(said, "") for said in place_sentences(_name(result), result)]
         if again := _again(result):
             lines.append((f"{own}asked again: {again}." if own else f"Asked again: {again}.", "dim"))
         lines += [(f"! {own}{caveat}", "yellow") for caveat in result.caveats if caveat not in (*shared, *everywhere)]

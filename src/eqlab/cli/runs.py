@@ -220,10 +220,14 @@ def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, B
     """Where among people each subject stands, of benchmarks that people have taken: only these are scored for it."""
     from eqlab.benchmarks.registry import load
     from eqlab.core.benchmark import Normed
-    from eqlab.core.text import percentile_sentence
+    from eqlab.core.text import place_sentences
 
     studied = {asked.name for study in opened.studies() for asked in opened.read_run(study.run).config.benchmarks}
-    normed = [pair for pair in pairs if pair[1].name in studied or isinstance(load(pair[1].name), Normed)]
+    normed = [
+        (who, asked)
+        for who, asked in pairs
+        if asked.name in studied or who.startswith("judge:") or isinstance(load(asked.name), Normed)
+    ]
     if not normed:
         return
     from eqlab.runs.context import Known
@@ -231,9 +235,7 @@ def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, B
 
     known = Known(opened)
     for who, asked in normed:
-        found = result_of(known, (stored, who, asked))
-        if found.percentile and found.norms:
-            yield percentile_sentence(who.removeprefix("model:"), found.percentile, found.norms)
+        yield from place_sentences(who.removeprefix("model:"), result_of(known, (stored, who, asked)))
 
 
 def _matches(

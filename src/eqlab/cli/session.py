@@ -39,10 +39,10 @@ def work(
     tables: int = 0,
     together: "Callable[[Store, StoredRun], Result | None] | None" = None,
     together_key: str = "panel",
-    beside: "Callable[[Result], Table] | None" = None,
+    beside: "Callable[[Result], Sequence[Table]] | None" = None,
 ) -> None:
     """Start or continue a run and show what came of it, the first `tables` tables of each result included; `together`
-    makes one more result of all subjects, `beside` one more table of each."""
+    makes one more result of all subjects, `beside` more tables of each."""
     from eqlab.cli.money import print_usage, say_size
     from eqlab.cli.output import errors, harmless, print_json, print_table, say
     from eqlab.cli.results import conclusions, print_conclusions, print_results, result_json, without_answers
@@ -82,7 +82,7 @@ def work(
     ((_, found),) = scored = results_of(store, [stored], processes=cores())
     whole = together(store, stored) if together else None
     if beside:
-        found = [replace(one, tables=(beside(one), *one.tables)) for one in found]
+        found = [replace(one, tables=(*beside(one), *one.tables)) for one in found]
     path = write_results([(stored, [*([whole] if whole else []), *found])], report)
     said, unusable = conclusions(scored), without_answers(found)
     if as_json:

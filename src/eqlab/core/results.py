@@ -119,6 +119,10 @@ class Norms:
         return self.n or len(self.values)
 
 
+AMONG_REPLIES = Norms((), "rated by the same", relation="is rated above")
+"""Of whose replies a rater rated beside replies that people wrote."""
+
+
 class ItemScore(msgspec.Struct, frozen=True):
     """One trial's outcome, as shown item by item."""
 
@@ -349,6 +353,8 @@ class OfOthers:
     written_by_people: str = ""
     """Which of them are replies that people wrote."""
     score_range: tuple[float, float] = (0.0, 100.0)
+    above: Mapping[str, Estimate] = field(default_factory=dict)
+    """By whose replies they were: the share of people's replies above which they are rated, in %."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

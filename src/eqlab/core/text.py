@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from eqlab.core.results import FEWEST, STANDS_ABOVE, Estimate, ItemScore, Norms
+from eqlab.core.results import AMONG_REPLIES, FEWEST, STANDS_ABOVE, Estimate, ItemScore, Norms, Result
 from eqlab.core.settings import is_secret, without_secrets
 from eqlab.core.usage import Usage
 
@@ -142,11 +142,19 @@ def percentile_text(place: Estimate | None, norms: Norms | None = None) -> str:
 
 def percentile_sentence(who: str, place: Estimate, norms: Norms) -> str:
     """The same in words, with whom the subject is held against, or why it cannot be."""
-    people = f"{count_of(place)} who answered ({norms.source})"
+    people = f"{count_of(place)}{' who answered' if place.of == 'people' else ''} ({norms.source})"
     if not is_number(place.value):
         return f"Where {who} stands among the {people} is undefined: {place.note}."
     but = f"; {norms.caution}" if norms.caution else ""
     return f"{who} {norms.relation} {percentile_text(place)} of the {people}{but}."
+
+
+def place_sentences(who: str, result: Result) -> Iterator[str]:
+    """Where among people a subject stands; of a rater, where those stand whose replies it rated."""
+    if result.percentile and result.norms:
+        yield percentile_sentence(who, result.percentile, result.norms)
+    for arm, place in result.others.above.items() if result.others else ():
+        yield percentile_sentence(arm, place, AMONG_REPLIES)
 
 
 def utc(timestamp: float) -> str:

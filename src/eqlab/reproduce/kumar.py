@@ -28,7 +28,17 @@ from eqlab.analysis.intervals import fisher, mean_estimate, proportion_bounds
 from eqlab.core.results import Estimate, Table
 from eqlab.data import published
 from eqlab.reproduce.claims import Claim, Compared, Report, Row, Study, compare, summary, table_of, tables, to_digits
-from eqlab.runs.kumar import CROWD, EXPERTS, MODEL_NAMES, MODELS, RATERS, Ratings, read_all
+from eqlab.runs.kumar import (
+    CROWD,
+    EXPERTS,
+    MODEL_NAMES,
+    MODELS,
+    RATERS,
+    Ratings,
+    kappa_with_two,
+    read_all,
+    rows_with_two,
+)
 
 DRAWS = 2_000
 PANEL = "experts"
@@ -166,14 +176,8 @@ def _left_out(columns: Mapping[str, Floats]) -> Iterator[Value]:
     quantity = "kappa with two experts"
     rule = "over distances, with the middle of the two others; for who is no expert, the mean over the three pairs"
     for rater in RATERS:
-        left = [rater] if rater in EXPERTS else EXPERTS
-        pairs = [[expert for expert in EXPERTS if expert != out] for out in left]
-        rows = np.hstack([pair_rows(columns[rater], (columns[a] + columns[b]) / 2) for a, b in pairs])  # type: ignore[arg-type]
-        yield rater, quantity, partial(_drawn, [rows], _mean_kappa, len(rows)), rule, 2
-
-
-def _mean_kappa(totals: Sequence[Floats]) -> Floats:
-    return np.asarray(_kappas(totals[0]).mean(axis=-1))
+        rows = rows_with_two(rater, columns[rater], columns)
+        yield rater, quantity, partial(_drawn, [rows], lambda totals: kappa_with_two(totals[0]), len(rows)), rule, 2
 
 
 def _kappas(totals: Floats) -> Floats:

@@ -7,18 +7,21 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
-from eqlab.analysis.agreement import distance_kappa, pair_rows
+from eqlab.analysis.agreement import distance_kappa, interval_alpha, pair_rows, unit_rows
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import interval, shared_totals
+from eqlab.analysis.panel import PanelRatings, effective_judges, pool
 from eqlab.core.benchmark import ReplyRow
 from eqlab.core.errors import DataError
 from eqlab.core.results import Cell, Estimate, Result, Table, goodness
+from eqlab.core.text import estimate_text
 from eqlab.data import published
 
 EXPERTS = ("expert1", "expert2", "expert3")
@@ -176,26 +179,22 @@ def expert_replies(framework: Framework, data: Path | None) -> list[ReplyRow]:
     return rows
 
 
-def beside_experts(framework: Framework, data: Path | None, result: Result) -> Table:
-    """The judge, each expert, the crowd and the published models: kappa with two experts, scale by scale and in the
-    median over scales; what an expert has with the two others is the mark to reach."""
+def beside_experts(framework: Framework, data: Path | None, result: Result) -> tuple[Table, Table]:
+    """The judge, each expert, the crowd and the published models: their kappa with two experts at a time, and all of
+    them as one panel."""
     ratings = read_ratings(framework, published.published_folder(data))
     judge = _judged(result, ratings)
-    who: dict[str, Mapping[str, Sequence[float]]] = {"this judge": judge} if judge else {}
-    who |= {rater: ratings.values[rater] for rater in (*EXPERTS, CROWD, *MODELS)}
-    places = _common(judge, ratings)
-    middle = {rater: _kappas(rater, values, ratings, places) for rater, values in who.items()}
-    order = sorted(who, key=lambda rater: goodness(middle[rater].value, "higher"), reverse=True)
-    rows: list[tuple[Cell, ...]] = []
-    for rater in order:
-        found = [_kappa(rater, who[rater][scale], ratings, scale, places) for scale in ratings.scales]
-        rows.append((MODEL_NAMES.get(rater, rater), middle[rater], *found))
-    columns = ("who", "median over scales", *(scale.replace("_", " ") for scale in ratings.scales))
-    note = (
-        "Kappa over squared distances, with the middle of two experts: an expert with the two others, everybody else "
-        f"with each two of the three, averaged. Intervals over the {len(places)} talks; a constant answer has 0."
-    )
-    return Table("As good as an expert among experts?", columns, rows, note)
+    # only the talks that all have rated, so that all are compared on the same
+    places = [place for place in range(len(ratings.talks)) if all(np.isfinite(own[place]) for own in judge.values())]
+    given: dict[str, Mapping[str, Sequence[float]]] = {JUDGE: judge} if judge else {}
+    given |= {rater: ratings.values[rater] for rater in (*EXPERTS, CROWD, *MODELS)}
+    who = {rater: np.array([own[scale] for scale in ratings.scales])[:, places] for rater, own in given.items()}
+    return _among_experts(ratings, who), _as_a_panel(ratings, who)
+
+
+JUDGE = "this judge"
+Raters = Mapping[str, Floats]
+"""By rater, scales × talks."""
 
 
 def _judged(result: Result, ratings: Ratings) -> dict[str, list[float]]:
@@ -214,41 +213,124 @@ def _judged(result: Result, ratings: Ratings) -> dict[str, list[float]]:
     }
 
 
-def _common(judge: Mapping[str, Sequence[float]], ratings: Ratings) -> list[int]:
-    """The talks that all have rated, so that all are compared on the same."""
-    every = range(len(ratings.talks))
-    return [place for place in every if all(np.isfinite(own[place]) for own in judge.values())]
+# -- as good as an expert among experts? -----------------------------------------------------------------------------
 
 
-def _rows(rater: str, values: Sequence[float], ratings: Ratings, scale: str, places: Sequence[int]) -> Floats:
-    left_out = [rater] if rater in EXPERTS else EXPERTS
-    experts = {expert: np.array(ratings.values[expert][scale])[list(places)] for expert in EXPERTS}
-    own = np.array(values)[list(places)].tolist()
-    pairs = [[experts[expert] for expert in EXPERTS if expert != out] for out in left_out]
-    return np.hstack([pair_rows(own, ((a + b) / 2).tolist()) for a, b in pairs])
+def rows_with_two(rater: str, own: Floats, experts: Mapping[str, Floats]) -> Floats:
+    """One row a talk, for `kappa_with_two`: an expert beside the middle of the two others, everybody else beside the
+    middle of each two of the three."""
+    pairs = [[experts[one] for one in EXPERTS if one != out] for out in ([rater] if rater in EXPERTS else EXPERTS)]
+    return np.hstack([pair_rows(own.tolist(), ((a + b) / 2).tolist()) for a, b in pairs])
 
 
-def _mean(totals: Floats) -> Floats:
+def kappa_with_two(totals: Floats) -> Floats:
+    """The mean kappa over distances of the pairs that a row holds."""
     return np.asarray(distance_kappa(totals.reshape(*totals.shape[:-1], -1, 6)).mean(axis=-1))
 
 
-def _kappa(rater: str, values: Sequence[float], ratings: Ratings, scale: str, places: Sequence[int]) -> Estimate:
-    if len(places) < 2:
-        return Estimate("kappa", None, len(places))
-    rows = _rows(rater, values, ratings, scale, places)
-    found = interval([rows], lambda totals: _mean(totals[0]), totals=shared_totals([rows], _DRAWS))
-    return Estimate("kappa", found.value, len(rows), None, found.low, found.high)
+def _among_experts(ratings: Ratings, who: Raters) -> Table:
+    """Kappa with two experts, scale by scale and in the median over scales; what an expert has with the two others is
+    the mark to reach."""
+    scales, talks = len(ratings.scales), len(next(iter(who.values()))[0])
+    rows = {
+        rater: [rows_with_two(rater, own[at], {one: who[one][at] for one in EXPERTS}) for at in range(scales)]
+        for rater, own in who.items()
+    }
+
+    def median(totals: Floats) -> Floats:
+        return np.asarray(np.nanmedian(kappa_with_two(totals.reshape(*totals.shape[:-1], scales, -1)), axis=-1))
+
+    def estimate(name: str, own: Floats, statistic: Callable[[Floats], Floats]) -> Estimate:
+        if talks < 2:
+            return Estimate(name, None, talks)
+        found = interval([own], lambda totals: statistic(totals[0]), totals=shared_totals([own], _DRAWS))
+        return Estimate(name, found.value, talks, None, found.low, found.high)
+
+    middle = {rater: estimate("median kappa", np.hstack(own), median) for rater, own in rows.items()}
+    lines: list[tuple[Cell, ...]] = [
+        (MODEL_NAMES.get(rater, rater), middle[rater], *(estimate("kappa", one, kappa_with_two) for one in rows[rater]))
+        for rater in sorted(who, key=lambda rater: goodness(middle[rater].value, "higher"), reverse=True)
+    ]
+    columns = ("who", "median over scales", *(scale.replace("_", " ") for scale in ratings.scales))
+    verdict = ""
+    if JUDGE in rows and talks >= 2:
+        width = rows[JUDGE][0].shape[1] * scales
+
+        def behind(totals: Floats) -> Floats:
+            own, *experts = np.split(totals, [width, width + 6 * scales, width + 12 * scales], axis=-1)
+            return np.asarray(median(own) - np.min([median(expert) for expert in experts], axis=0))
+
+        both = np.hstack([one for rater in (JUDGE, *EXPERTS) for one in rows[rater]])
+        verdict = _verdict(estimate("difference", both, behind))
+    note = (
+        f"{verdict}Kappa over squared distances, with the middle of two experts: an expert with the two others, "
+        f"everybody else with each two of the three, averaged. Intervals over the {talks} talks; a constant answer has "
+        "0."
+    )
+    return Table("As good as an expert among experts?", columns, lines, note)
 
 
-def _kappas(rater: str, values: Mapping[str, Sequence[float]], ratings: Ratings, places: Sequence[int]) -> Estimate:
-    if len(places) < 2:
-        return Estimate("median kappa", None, len(places))
-    rows = np.hstack([_rows(rater, values[scale], ratings, scale, places) for scale in ratings.scales])
-    scales = len(ratings.scales)
+def _verdict(gap: Estimate) -> str:
+    if gap.value is None or gap.low is None or gap.high is None:
+        return ""
+    said = f"{gap.value:+.2f} in median kappa, 95 % interval {gap.low:.2f} to {gap.high:.2f}"
+    if gap.low >= 0:
+        return f"Yes: the judge is not below the weakest expert ({said}). "
+    if gap.high < 0:
+        return f"No: the judge is below the weakest expert ({said}). "
+    return f"Cannot say: the judge cannot be told from the weakest expert ({said}). "
 
-    def median(totals: Sequence[Floats]) -> Floats:
-        own = np.asarray(totals[0])
-        return np.asarray(np.nanmedian(_mean(own.reshape(*own.shape[:-1], scales, -1)), axis=-1))
 
-    found = interval([rows], median, totals=shared_totals([rows], _DRAWS))
-    return Estimate("median kappa", found.value, len(rows), None, found.low, found.high)
+# -- as a panel ------------------------------------------------------------------------------------------------------
+
+
+def _as_a_panel(ratings: Ratings, who: Raters) -> Table:
+    """All raters as one panel, on the mean of the scales from 0 to 100, more being better: how mild each is, what each
+    does to the experts' agreement, and how many independent raters the others are worth with and without each."""
+    low, high = ratings.framework.low, ratings.framework.high
+    turned = np.array([scale in LESS_IS_BETTER for scale in ratings.scales])[:, None]
+    shares = {rater: (own - low) / (high - low) for rater, own in who.items()}
+    overall = {rater: 100 * np.where(turned, 1 - own, own).mean(axis=0) for rater, own in shares.items()}
+    talks = len(next(iter(overall.values())))
+    names = [MODEL_NAMES.get(rater, rater) for rater in who]
+    whole = PanelRatings(np.column_stack(list(overall.values())), list(map(str, range(talks))), [_ARM] * talks, names)
+    others = [rater for rater in who if rater not in EXPERTS]
+    people = np.mean([overall[expert] for expert in EXPERTS], axis=0)
+
+    def worth(left_out: str = "") -> Estimate:
+        kept = [rater for rater in others if rater != left_out]
+        values = np.column_stack([overall[rater] for rater in kept])
+        found = effective_judges(PanelRatings(values, whole.prompts, whole.subjects, kept), people)
+        return Estimate("worth", found.value, found.prompts, None, found.low, found.high, of="talks")
+
+    def alpha(raters: Sequence[str]) -> Estimate:
+        rows = np.hstack(
+            [unit_rows([who[rater][at].tolist() for rater in raters]) for at in range(len(ratings.scales))]
+        )
+
+        def mean(totals: Sequence[Floats]) -> Floats:
+            return np.asarray(np.nanmean(interval_alpha(totals[0].reshape(*totals[0].shape[:-1], -1, 4)), axis=-1))
+
+        found = interval([rows], mean, totals=shared_totals([rows], _DRAWS))
+        return Estimate("alpha", found.value, len(rows), None, found.low, found.high, of="talks")
+
+    lines: list[tuple[Cell, ...]] = []
+    for rater, severity in zip(who, pool(whole).severity, strict=True):
+        expert = rater in EXPERTS
+        among = [one for one in EXPERTS if one != rater] if expert else [*EXPERTS, rater]
+        lines.append(
+            (severity.name, structs.replace(severity, of="talks"), alpha(among), "" if expert else worth(rater))
+        )
+    columns = (
+        "who",
+        "mildness, points of 100",
+        "experts' alpha with it, of an expert without",
+        "others' worth without it",
+    )
+    together, agreed = worth(), alpha(EXPERTS)
+    note = (
+        f"The three experts' alpha (interval, mean over scales) is {estimate_text(agreed)}. The {len(others)} who are "
+        f"no experts are worth {estimate_text(together)} independent raters, by errors against the experts' mean. "
+        "Mildness: against the mean of all, on the mean of the scales."
+    )
+    return Table("Experts, crowd and models as one panel", columns, lines, note)

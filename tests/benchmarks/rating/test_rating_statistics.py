@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from eqlab.benchmarks.rating.arm_shares import above_people
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.calibration import PILOT, calibrate, family, pairs_of, two_people, verdict
 from eqlab.benchmarks.rating.pairs import duels
@@ -20,6 +21,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import ReplyRow, Scored, Selection
 from eqlab.core.results import Estimate
 from eqlab.core.runs import PEOPLE
+from eqlab.core.text import place_sentences
 from eqlab.data.items import PUBLISHED, shipped
 
 BENCHMARK = Ratings()
@@ -424,3 +426,33 @@ def test_two_people_are_no_closer_to_each_other_for_a_judge_asked_again():
     one, again = two_people(once, RATING), two_people(thrice, RATING)
     assert one.n == again.n == 80
     assert (one.value, one.low, one.high) == (again.value, again.low, again.high)
+
+
+# -- where among people's replies ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nested", [True, False], ids=["raters of one arm", "raters of both"])
+def test_an_arms_place_among_peoples_replies_is_mann_and_whitneys_share(nested):
+    draw = random.Random(4)
+    people = [("human", f"h{n // 5}" if nested else f"r{n // 5}", draw.choice((1, 2, 3))) for n in range(60)]
+    own = [("model", f"m{n // 5}" if nested else f"r{n // 5}", draw.choice((2, 3, 3))) for n in range(40)]
+    won = [1.0 if a > b else 0.5 if a == b else 0.0 for *_, a in own for *_, b in people]
+    found = above_people([*own, *people])
+    assert list(found) == ["model"]
+    assert found["model"].value == pytest.approx(100 * sum(won) / len(won))
+    assert found["model"].low < found["model"].value < found["model"].high
+    assert (found["model"].n, found["model"].of) == (60, "replies by people")
+
+
+def test_without_replies_of_people_there_is_no_place_and_the_best_is_not_certain():
+    assert above_people([("a", "r", 1), ("b", "r", 3)]) == {}
+    best = above_people([(arm, f"r{n}", 3 if arm == "model" else 1) for n in range(20) for arm in ("model", "human")])
+    assert best["model"].value == 100.0
+    assert 70 < best["model"].low < 100.0
+
+
+def test_a_rated_arms_place_stands_in_the_table_and_in_words():
+    found = BENCHMARK.score("judge:some-model", judged(study(), human), JUDGING)
+    assert "above people's replies" in found.tables[0].titles
+    (said,) = place_sentences("some-model", found)
+    assert re.fullmatch(r"chatgpt is rated above \d+ % \(\d+ to \d+\) of the 200 replies by people \(.*\)\.", said)

@@ -2,18 +2,18 @@
 where one judge rated all); and the same at equal length, since longer replies please raters."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from msgspec import structs
 
 from eqlab.analysis.arrays import Floats
-from eqlab.analysis.bootstrap import draw_totals, interval
+from eqlab.analysis.bootstrap import draw_totals, interval, shared_totals
 from eqlab.analysis.contingency import Counts, count_ratings
-from eqlab.analysis.intervals import proportion_estimate
+from eqlab.analysis.intervals import proportion_bounds, proportion_estimate
 from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
-from eqlab.benchmarks.rating.rated import GOOD, GivenRating
+from eqlab.benchmarks.rating.rated import GOOD, HUMAN, GivenRating
 from eqlab.core.results import HEAT, Estimate, Table, stacked, whiskers
 
 AT_EQUAL_LENGTH = "P(Good) at equal length"
@@ -141,16 +141,78 @@ def _rows(ratings: Sequence[GivenRating], arms: Sequence[str], cluster_of: Calla
     return rows
 
 
-def arm_table(shares: ArmShares, who: str) -> Table:
-    """Counts and shares of each arm: what a stacked bar shows."""
-    return Table(
-        f"Ratings ({who})",
-        ("replies by", "ratings", "Bad", "Okay", "Good", "P(Good)", "mean rating"),
-        tuple(
-            (arm, counts.n, *counts.row, shares.good(arm), shares.mean(arm)) for arm, counts in shares.counts.items()
+def arm_table(shares: ArmShares, who: str, above: Mapping[str, Estimate]) -> Table:
+    """Counts and shares of each arm: what a stacked bar shows; and its place among the replies that people wrote."""
+    rows = [(arm, counts.n, *counts.row, shares.good(arm), shares.mean(arm)) for arm, counts in shares.counts.items()]
+    columns = ("replies by", "ratings", "Bad", "Okay", "Good", "P(Good)", "mean rating")
+    return with_place(
+        Table(
+            f"Ratings ({who})",
+            columns,
+            rows,
+            "Bad 1, Okay 2, Good 3.",
+            draw=(whiskers("P(Good)"), stacked("Bad", "Okay", "Good")),
         ),
-        "Bad 1, Okay 2, Good 3.",
-        draw=(whiskers("P(Good)"), stacked("Bad", "Okay", "Good")),
+        above,
+    )
+
+
+ABOVE_REPLIES = "above people's replies"
+_DRAWS = 2_000
+
+
+def above_people(rated: Sequence[tuple[str, str, float]]) -> dict[str, Estimate]:
+    """Where among people, by arm: the share of the replies that people wrote above which one of its replies is rated,
+    ties counting half (Mann and Whitney's U as a share), in %. Of (arm, cluster, rating) on one form, so that all
+    were rated alike; whole clusters are drawn again. Empty without replies that people wrote."""
+    arms = dict.fromkeys(arm for arm, _, _ in rated)
+    if HUMAN not in arms:
+        return {}
+    levels = {value: place for place, value in enumerate(sorted({value for _, _, value in rated}))}
+    wins = np.tri(len(levels)) - np.eye(len(levels)) / 2
+
+    def share(totals: Sequence[Floats]) -> Floats:
+        own, people = totals if len(totals) == 2 else np.split(totals[0], 2, axis=-1)
+        won = np.einsum("...i,ij,...j->...", own, wins, people)
+        return np.asarray(100 * won / (own.sum(axis=-1) * people.sum(axis=-1)))
+
+    def histograms(own: Sequence[tuple[str, str, float]], *columns: str) -> Floats:
+        clusters = {name: place for place, name in enumerate(dict.fromkeys(cluster for _, cluster, _ in own))}
+        rows = np.zeros((len(clusters), len(columns), len(levels)))
+        for arm, cluster, value in own:
+            rows[clusters[cluster], columns.index(arm), levels[value]] += 1
+        return rows.reshape(len(clusters), -1)
+
+    found = {}
+    for arm in arms:
+        by = {one: [each for each in rated if each[0] == one] for one in (arm, HUMAN)}
+        if arm == HUMAN:
+            continue
+        if {each[1] for each in by[arm]} & {each[1] for each in by[HUMAN]}:
+            samples = [histograms([*by[arm], *by[HUMAN]], arm, HUMAN)]
+        else:
+            samples = [histograms(by[one], one) for one in (arm, HUMAN)]
+        with np.errstate(invalid="ignore"):
+            drawn = interval(samples, share, totals=shared_totals(samples, _DRAWS))
+        low, high, value = drawn.low, drawn.high, drawn.value
+        if value in (0.0, 100.0):  # what never varies has no width when drawn again; Wilson's interval has
+            low, high = (100 * bound for bound in proportion_bounds(value / 100, len(samples[-1])))
+        name = f"{ABOVE_REPLIES}, {arm}"
+        found[arm] = Estimate(name, value, len(by[HUMAN]), None, low, high, "%", digits=0, of="replies by people")
+    return found
+
+
+def with_place(table: Table, above: Mapping[str, Estimate]) -> Table:
+    """A table of arms, its first column their names, with the place of each among people's replies."""
+    if not above:
+        return table
+    return Table(
+        table.title,
+        (*table.columns, ABOVE_REPLIES),
+        [(*row, above.get(str(row[0]), "")) for row in table.rows],
+        f"{table.note} Above people's replies: the share of the replies that people wrote than which one of these is "
+        "rated better, ties counting half.",
+        table.draw,
     )
 
 

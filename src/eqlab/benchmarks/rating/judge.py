@@ -16,7 +16,16 @@ from eqlab.analysis.correlation import pearson
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.analysis.ppi import PpiMean
 from eqlab.benchmarks.rating import calibration, powered
-from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares, arm_table, by_group, length_table, shares_of
+from eqlab.benchmarks.rating.arm_shares import (
+    ArmShares,
+    above_people,
+    arm_shares,
+    arm_table,
+    by_group,
+    length_table,
+    shares_of,
+    with_place,
+)
 from eqlab.benchmarks.rating.rated import (
     GOOD,
     HUMAN,
@@ -52,6 +61,7 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
     judge = subject.removeprefix("judge:")
     usable, arms = given(ratings), arms_of(ratings)
     shares = arm_shares(usable, arms, lambda one: one.prompt)
+    above = above_people([(one.arm, one.prompt, one.value) for one in usable])
     found = calibration.published(ratings, judge)
     rules = {"calibration_pairs": found.pairs if found else 0}
     if options.purpose == "calibration":
@@ -61,7 +71,7 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
             headline=found.measures[calibration.CEILING] if found else calibration.UNDEFINED,
             score_range=(-0.2, 1.0),
             estimates=(*(found.estimates if found else ()), *_repeats(ratings)),
-            tables=(*(calibration.published_tables(found) if found else ()), arm_table(shares, "this judge")),
+            tables=(*(calibration.published_tables(found) if found else ()), arm_table(shares, "this judge", above)),
             caveats=(
                 "Agreement is with single people, one rating at a time, not with a consensus.",
                 *((found.own_family_note,) if found and found.own_family is None else ()),
@@ -73,7 +83,7 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
     points = _by_prompt(usable, lambda one: 100.0 * (one.value == GOOD))
     gaps = _gaps("P(Good)", points, shares.arms, digits=1, unit="points")
     helped = powered.good_means(ratings, shares.arms)
-    table = arm_table(shares, "judge-only")
+    table = arm_table(shares, "judge-only", above)
     return Outcome(
         title="Empathy, rated by a judge",
         sentence=_good_sentence(judge, shares, helped),
@@ -82,6 +92,7 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
         estimates=(
             *(shares.good(arm) for arm in shares.arms),
             *(gap for *_, gap in gaps),
+            *above.values(),
             *powered.good_estimates(helped),
             *_repeats(ratings),
         ),
@@ -102,7 +113,7 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
             *unread_caveats(ratings),
         ),
         rules=rules,
-        others=OfOthers("Empathy", "replies called Good", shares_of(table), HUMAN),
+        others=OfOthers("Empathy", "replies called Good", shares_of(table), HUMAN, above=above),
     )
 
 
@@ -152,6 +163,7 @@ def rubric_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
     overall = _by_prompt((one for one in ratings if one.overall is not None), lambda one: one.overall or 0.0)
     shares = {arm: _overall(arm, list(overall.get(arm, {}).values())) for arm in arms}
     gaps = _gaps("overall", overall, arms, digits=1, bounds=(0.0, 100.0))
+    above = above_people([(arm, prompt, value) for arm, own in overall.items() for prompt, value in own.items()])
     found = calibration.by_scale(ratings, scales, judge)
     calibrating = options.purpose == "calibration"
     means = _means_table(scales, by_scale, arms)
@@ -168,13 +180,16 @@ def rubric_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
         ),
         tables=(
             *(found.tables() if calibrating else ()),
-            Table(
-                "Overall (judge-only)",
-                ("replies by", "overall, 0 to 100"),
-                tuple(shares.items()),
-                "The mean of the scales, each from 0 to 100, over prompts; only ratings that could be read on every "
-                "scale.",
-                draw=(whiskers("overall, 0 to 100"),),
+            with_place(
+                Table(
+                    "Overall (judge-only)",
+                    ("replies by", "overall, 0 to 100"),
+                    tuple(shares.items()),
+                    "The mean of the scales, each from 0 to 100, over prompts; only ratings that could be read on "
+                    "every scale.",
+                    draw=(whiskers("overall, 0 to 100"),),
+                ),
+                above,
             ),
             means,
             *((_gap_table(scales, by_scale, gaps, arms),) if gaps and not calibrating else ()),
@@ -195,6 +210,7 @@ def rubric_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
             "mean of the rubric's scales, 0 to 100",
             () if calibrating else tuple(one for one in shares.items() if one[1].value is not None),
             HUMAN,
+            above=above,
         ),
     )
 

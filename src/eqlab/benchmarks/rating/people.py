@@ -34,7 +34,15 @@ from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.analysis.special import stdtrit
 from eqlab.analysis.two_samples import tost
 from eqlab.benchmarks.common.people import contrast_table, corrected, p_text
-from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares, arm_table, by_group, length_table, shares_of
+from eqlab.benchmarks.rating.arm_shares import (
+    ArmShares,
+    above_people,
+    arm_shares,
+    arm_table,
+    by_group,
+    length_table,
+    shares_of,
+)
 from eqlab.benchmarks.rating.judge import correlation_table
 from eqlab.benchmarks.rating.rated import GOOD, HUMAN, GivenRating, Outcome, RatedReply, arms_of, given, unread_caveats
 from eqlab.benchmarks.rating.trials import RatingOptions
@@ -256,7 +264,8 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
     reference, others = (shares.arms[0], shares.arms[1:]) if shares.arms else ("", ())
     gaps = {arm: shares.gap(arm, reference) for arm in others}
     fitted, why = fit_crossed(usable, shares.arms) if others else (None, "")
-    table = arm_table(shares, f"{raters} people")
+    above = above_people([(one.arm, one.rater, one.value) for one in usable])
+    table = arm_table(shares, f"{raters} people", above)
     headline = gaps[others[0]] if len(others) == 1 else shares.headline("no rating yet")
     return Outcome(
         title="Empathy, rated by people",
@@ -267,6 +276,7 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
             *(shares.good(arm) for arm in shares.arms),
             *gaps.values(),
             *(shares.gain(arm, reference) for arm in others),
+            *above.values(),
         ),
         tables=(
             table,
@@ -281,7 +291,7 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
         ),
         caveats=(*_caveats(raters, why, fitted), *unread_caveats(ratings)),
         rules={"raters": raters},
-        others=OfOthers("Empathy", "replies called Good", shares_of(table), HUMAN),
+        others=OfOthers("Empathy", "replies called Good", shares_of(table), HUMAN, above=above),
         why_no_points=WHY_NO_POINTS,
     )
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from eqlab.comparison.contender import arms, item_means, rater, subject_name
 from eqlab.core.errors import EqlabError
-from eqlab.core.results import ItemScore, Result
+from eqlab.core.results import AMONG_REPLIES, ItemScore, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.publish.groups import RunRecord, table_key
 from eqlab.runs.context import Known
@@ -164,5 +164,7 @@ def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[
             usage=None,  # that is the rater's
             rules={**result.rules, "rater": who},
             title=f"{result.title}: {who.removeprefix('judge:')}",
+            percentile=(above := result.others.above.get(one.name)),
+            norms=AMONG_REPLIES if above else None,
         )
         yield BoardEntry(record, own, "run", run, people or None, arm=one.name, arm_points=one.points)
