@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 from small_study import small_design, take
 from sqlalchemy import select
-from web_case import PROLIFIC, SECRET, enter, fill, resume, walk
+from web_case import PROLIFIC, SECRET, enter, fill, resume, rows, walk
 
 from eqlab.core.moves import Arrival
 from eqlab.store.schema import arrivals, panel_ids, participants, places
 from eqlab.store.study.participation import TurnedAway
+from eqlab.store.study.records import erase_person
 from eqlab.store.study.studies import set_status
 from eqlab.study.panels import PANELS, one_spelling, panel_hash, resume_code, same_code, signed_link
 from eqlab.study.web.settings import device_class
@@ -473,3 +474,16 @@ def test_a_body_with_two_ends_is_refused(make_site):
     both = {"Content-Length": "4", "Transfer-Encoding": "chunked"}
     refused = client.post("/s/small/resume", content=b"who=", headers=both)
     assert (refused.status_code, refused.headers["connection"]) == (400, "close")
+
+
+def test_who_was_erased_by_the_researcher_may_begin_anew_where_no_panel_counts_people(make_site):
+    """Their browser was sent in a circle: "open the link again", and the link led back."""
+    site = make_site(small_design())
+    client = site.browser()
+    walk(client, client.post("/s/small/start"), until=lambda reply: "v.rating" in reply.text)
+    (row,) = rows(site, participants)
+    erase_person(site.participation, row.person)
+    assert client.get("/s/small/page").status_code == 401
+    again = client.get("/s/small")
+    assert (again.status_code, again.url.path) == (200, "/s/small")
+    assert 'name="agree"' in client.post("/s/small/start").text

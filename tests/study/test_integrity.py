@@ -14,7 +14,7 @@ from sqlalchemy import delete, update
 
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.moves import Arrival, is_simulated
-from eqlab.store.schema import answers, chain, places
+from eqlab.store.schema import answers, chain, participants, places
 from eqlab.store.study import chain as chains
 from eqlab.store.study import records
 from eqlab.store.study.chain import mark_of
@@ -154,8 +154,13 @@ def test_an_export_before_the_planned_number_is_a_look_too(make_participation, c
     lock_plan(participation, *analysis_code())
     clock.now += 1
     rate(participation, "a", (1, 2, 3))
+    blocked = tmp_path / "blocked"
+    blocked.write_text("no folder")
+    with pytest.raises(DataError, match="blocked"):  # the first file cannot be written: the look is kept already
+        export_all(participation, blocked, "eve")
     export_all(participation, tmp_path / "out", "ada")
-    assert {one.action for one in standing(participation, *analysis_code()).looks} == {"exported"}
+    looks = standing(participation, *analysis_code()).looks
+    assert [(one.who, one.action) for one in looks] == [("eve", "exported"), ("ada", "exported")]
 
 
 # -- the lock --
@@ -329,6 +334,28 @@ def test_changed_answers_changed_links_and_people_from_nowhere_are_noticed(settl
     assert "the tables hold 2 people whom no server assigned to a place" in reason()
 
 
+@pytest.mark.parametrize(
+    ("table", "values", "said"),
+    [
+        (participants, {"state": "stopped"}, "the state of 1 person is not the one in which they ended"),
+        (participants, {"state": "extra"}, "the state of 1 person is not the one in which they ended"),
+        (participants, {"ended_at": 1e9}, "the state of 1 person is not the one in which they ended"),
+        (participants, {"batch": 7}, "the arm of 1 person is not the one that was drawn"),
+        (answers, {"latency": 0.1}, "the answers of 1 person are not those with which they finished"),
+    ],
+)
+def test_a_person_cannot_be_taken_out_of_the_sample_by_a_changed_row(settled, table, values, said):
+    """State, end, arm and page times decide who is analysed and where, as much as the answers do."""
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    stands = standing(settled, *analysis_code(), analysis_libraries())
+    assert stands.label == "confirmatory"
+    mine = table.c.person == people[0] if table is participants else table.c.subject == f"person:{people[0]}"
+    with settled.store.engine.begin() as connection:
+        connection.execute(update(table).where(mine).values(values))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert (found.label, found.reason) == ("exploratory", said)
+
+
 def test_who_deletes_their_answers_breaks_no_chain(settled):
     people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
     erase_person(settled, people[0], "person")
@@ -353,8 +380,10 @@ def test_a_seal_holds_while_the_study_goes_on_and_not_after_a_change(settled, cl
     for data in (stored_data(settled), exported_data(tmp_path / "out")):
         assert check_seal(seal, *data) == SealCheck(2, 0, 0, 0, 0, ())
     links, given = stored_data(settled)
-    back = {**given, one: [(trial, n, '{"rating": 3}', at) for trial, n, _, at in given[one]]}
+    back = {**given, one: [(trial, n, '{"rating": 3}', *when) for trial, n, _, *when in given[one]]}
     assert check_seal(seal, links, back).changed == 1
+    hurried = {**given, one: [(*first, 0.1) for *first, _ in given[one]]}
+    assert check_seal(seal, links, hurried).changed == 1
     assert check_seal(seal, links, {half: given[half]}).missing == 1
     assert check_seal(seal, links, {**given, "new": given[one]}).added == 1
     assert not check_seal(seal, links[1:], given).holds

@@ -89,6 +89,32 @@ def test_the_finished_table_is_held_against_the_promise():
         check_groups(table, ["device"], 2)
 
 
+def test_the_answers_do_not_tell_what_the_traits_hide(tmp_path):
+    """Who failed a check, or needed two tries at the quiz, is one of few: their answers there would say so."""
+    with Store(str(tmp_path / "s.db")) as store:
+        design = small_design(batches=20)
+        create_study(store, design, "", "test", {})
+        participation = Participation(store, design)
+        finished(participation, ["computer"] * 8)
+        clumsy = participation.arrive("clumsy", "en")
+        view = take(participation, clumsy, until="quiz")
+        participation.save(clumsy, view.number, 1, {"quiz1": 2})
+        view = take(participation, clumsy, until="attention")
+        wrong = {"rating": view.trial.key["right"]["rating"] % 3 + 1}
+        participation.save(clumsy, view.number, view.attempt, wrong)
+        take(participation, clumsy)
+        publish(participation, tmp_path / "public")
+    with (tmp_path / "public" / "answers.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["kind"] for row in rows} == {"trial"}
+    assert len({row["person"] for row in rows}) == 9
+    assert min(groups(tmp_path / "public" / "people.csv").values()) >= 5
+    assert (
+        "answers to the quiz and to checks"
+        in json.loads((tmp_path / "public" / "release.json").read_text())["left out"]
+    )
+
+
 @pytest.fixture
 def participation(tmp_path):
     with Store(str(tmp_path / "s.db")) as store:

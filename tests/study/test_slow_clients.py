@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -18,7 +19,7 @@ from small_study import small_design
 from web_case import SECRET, open_desks
 
 from eqlab.study.web.log import Bounded
-from eqlab.study.web.server import Connections, most_connections, running
+from eqlab.study.web.server import Connections, TimedProtocol, most_connections, running
 from eqlab.study.web.settings import ServerSettings
 
 
@@ -83,6 +84,17 @@ def test_a_body_that_trickles_is_refused_with_a_reason(served):
         assert b"did not arrive in full" in told
 
 
+def test_a_reply_that_nobody_reads_is_not_kept_for_ever(served, monkeypatch):
+    """Such a connection was neither idle nor waiting: nothing ended it, and it never made room."""
+    gone = threading.Event()
+    lost = TimedProtocol.connection_lost
+    monkeypatch.setattr(TimedProtocol, "connection_lost", lambda self, error: (gone.set(), lost(self, error)))
+    with connect(served) as deaf:
+        deaf.sendall(b"GET /static/pico.css HTTP/1.1\r\nHost: localhost\r\n\r\n" * 300)
+        assert gone.wait(60)
+    assert get(served) == 200
+
+
 def test_a_connection_that_is_used_is_kept(served):
     with connect(served) as kept:
         for _ in range(3):
@@ -108,16 +120,21 @@ class Idle:
         self.others.open[self.address] -= 1
         self.others.idle.pop(self, None)
         self.others.waiting.pop(self, None)
+        self.others.unread.pop(self, None)
 
 
 def test_when_there_are_too_many_one_that_nobody_uses_makes_room():
     connections = Connections(3, shared=True)
     first, kept, second, newcomer = (
-        Idle(connections, "proxy", kind) for kind in ("waiting", "idle", "waiting", "waiting")
+        Idle(connections, "proxy", kind) for kind in ("waiting", "idle", "unread", "waiting")
     )
     assert [one.dropped for one in (first, kept, second, newcomer)] == [False, True, False, False]
     another = Idle(connections, "proxy")
     assert [one.dropped for one in (first, second, newcomer, another)] == [True, False, False, False]
+    for one in (newcomer, another):
+        connections.waiting.pop(one)  # their requests have come
+    last = Idle(connections, "proxy", "unread")
+    assert [one.dropped for one in (second, newcomer, another, last)] == [True, False, False, False]
     assert most_connections() >= 32
 
 

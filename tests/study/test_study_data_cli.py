@@ -41,6 +41,23 @@ def study(eqlab, tmp_path):
     return people
 
 
+def test_what_people_wrote_is_read_through_the_door_that_keeps_the_look(eqlab, tmp_path):
+    """In a study of replies the texts are the outcome."""
+    eqlab("study", "init", "reply", "-o", "study.toml")
+    eqlab("study", "lock", "study.toml")
+    with Store(str(tmp_path / "store.db")) as store:
+        participation = Participation(store, open_study(tmp_path / "study.toml", store)[1])
+        person = participation.arrive(None, "en")
+        view = take(participation, person, until="trial")
+        (field,) = view.trial.form.fields
+        text = " ".join(f"word{number}" for number in range(60))
+        assert participation.save(person, view.number, view.attempt, {field.key: text}).outcome == "saved"
+    code, said, error = eqlab("study", "replies", "study.toml", "-o", "texts.csv")
+    assert (code, "texts.csv (interim): replies: 1, with a mark: " in said) == (0, True), error
+    done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
+    assert done == ["locked", "read"]
+
+
 def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     code, said, _ = eqlab("study", "lock", "study.toml")
     assert code == 0

@@ -91,7 +91,7 @@ def signs_p(gaps: npt.ArrayLike) -> float:
     sizes = sizes[sizes > 0]
     if len(sizes) == 0:
         return 1.0
-    seen = abs(float(np.sum(gaps)))
+    seen = abs(float(np.asarray(gaps, dtype=float).sum()))
     sums = np.abs(np.array(list(product((-1.0, 1.0), repeat=len(sizes)))) @ sizes)
     return float((sums >= seen - 1e-9 * sizes.sum()).mean())
 

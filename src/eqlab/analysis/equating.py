@@ -109,7 +109,7 @@ def _bounds(
         drawn = np.empty((max(2, draws // 3), 2))
         for draw in range(len(drawn)):
             rows = random.integers(0, n, n) if models else np.arange(n)
-            columns = [random.integers(0, k, k) if items else np.arange(k) for k in (a.shape[1], b.shape[1])]
+            columns = [random.integers(0, k, (k,)) if items else np.arange(k) for k in (a.shape[1], b.shape[1])]
             (p, vp), (q, vq) = (_scores(one[np.ix_(rows, own)]) for one, own in zip((a, b), columns, strict=True))
             drawn[draw] = _deming(p, q, vp, vq), np.nanmean(q) - np.nanmean(p)
         drawn = drawn[np.isfinite(drawn).all(axis=1)]

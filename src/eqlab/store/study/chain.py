@@ -1,7 +1,7 @@
 """The chain of events of a study: one link whenever somebody is assigned to a place, finishes or is erased, each with a
-hash of the one before. A person who is taken out of every table is still in the chain, and so are the answers of
-whoever has finished, as a hash; no name is. Somebody who rewrites the whole chain is found out by a seal: the same
-hashes, given away while the study was under way."""
+hash of the one before. A person who is taken out of every table is still in the chain, and so are the arm they were
+given and, of whoever has finished, when that was and the answers with their times, as hashes; no name is. Somebody who
+rewrites the whole chain is found out by a seal: the same hashes, given away while the study was under way."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Row, insert, select
 
 from eqlab.core.runs import PERSON
 from eqlab.store.engine import take_turn
@@ -29,12 +29,13 @@ class Link:
     mark: str
     """Whose it is: a hash of study and pseudonym. Of somebody erased nothing is left that leads back from it."""
     digest: str
-    """Of the answers of somebody who has come to the end, with the pseudonym; else empty."""
+    """With the pseudonym: of arm and batch of somebody assigned, of the answers of somebody who has come to the end;
+    else empty."""
     link: str
 
 
-Given = Iterable[tuple[str, int, str, float]]
-"""(trial, attempt, values as stored, when) of one person's answers."""
+Given = Iterable[tuple[str, int, str, float, float | None]]
+"""(trial, attempt, values as stored, when, seconds on the page) of one person's answers."""
 
 
 def mark_of(study: str, person: str) -> str:
@@ -58,10 +59,14 @@ def extend(connection: Connection, study: str, now: float, happened: Sequence[tu
     number, last = (0, "") if row is None else (row.number, row.link)
     ended = [person for person, kind in happened if kind in ENDS]
     given = given_by(connection, study, ended) if ended else {}
+    assigned = [person for person, kind in happened if kind == "assigned"]
+    there = _people_of(connection, study, assigned) if assigned else {}
     rows = []
     for person, kind in happened:
         number += 1
         digest = digest_of(person, given.get(person, ())) if kind in ENDS else ""
+        if kind == "assigned":
+            digest = arm_digest(there[person])
         mark = mark_of(study, person)
         last = _link(last, number, now, kind, mark, digest)
         rows.append(
@@ -82,7 +87,14 @@ def read_chain(connection: Connection, study: str) -> list[Link]:
 def given_by(connection: Connection, study: str, people: Collection[str] | None = None) -> dict[str, list[Any]]:
     """What these people, or all, have answered."""
     run = select(studies.c.run_id).where(studies.c.id == study).scalar_subquery()
-    query = select(answers.c.subject, answers.c.trial_id, answers.c.attempt, answers.c["values"], answers.c.at).where(
+    query = select(
+        answers.c.subject,
+        answers.c.trial_id,
+        answers.c.attempt,
+        answers.c["values"],
+        answers.c.at,
+        answers.c.latency,
+    ).where(
         answers.c.run_id == run,
         answers.c.subject.startswith(PERSON)
         if people is None
@@ -94,19 +106,25 @@ def given_by(connection: Connection, study: str, people: Collection[str] | None 
     return found
 
 
+def _people_of(connection: Connection, study: str, people: Collection[str] | None = None) -> dict[str, Row[Any]]:
+    """These people, or all, as far as they were assigned to a place."""
+    columns = ("person", "state", "arm", "batch", "assigned_at", "ended_at")
+    query = select(*(participants.c[name] for name in columns)).where(
+        participants.c.study_id == study,
+        participants.c.assigned_at.is_not(None) if people is None else participants.c.person.in_(people),
+    )
+    return {row.person: row for row in connection.execute(query)}
+
+
+def arm_digest(row: Row[Any]) -> str:
+    return hashlib.sha256(json.dumps([row.person, row.arm, row.batch]).encode()).hexdigest()
+
+
 def breaks(connection: Connection, study: str, since: float) -> list[str]:
     """What the chain says against the tables, in words; of people who were assigned after `since`."""
     links = read_chain(connection, study)
-    rows = connection.execute(
-        select(participants.c.person, participants.c.assigned_at).where(
-            participants.c.study_id == study, participants.c.assigned_at.is_not(None)
-        )
-    ).all()
-    there = {row.person: row.assigned_at for row in rows}
-    return [
-        *broken(links),
-        *against_tables(study, links, there, given_by(connection, study), since),
-    ]
+    there = _people_of(connection, study)
+    return [*broken(links), *against_tables(study, links, there, given_by(connection, study), since)]
 
 
 def broken(links: Sequence[Link]) -> list[str]:
@@ -122,31 +140,44 @@ def broken(links: Sequence[Link]) -> list[str]:
 def against_tables(
     study: str,
     links: Sequence[Link],
-    assigned: Mapping[str, float],
+    there: Mapping[str, Row[Any]],
     given: Mapping[str, Sequence[Any]],
     since: float,
 ) -> list[str]:
-    """`assigned`: when each person in the tables was assigned to a place."""
-    people = {mark_of(study, person): person for person in assigned}
+    """`there`: everybody in the tables who was assigned to a place."""
+    people = {mark_of(study, person): row for person, row in there.items()}
     erased = {one.mark for one in links if one.kind == "erased"}
     linked = {one.mark for one in links if one.kind == "assigned"}
-    gone = linked - erased - set(people)
-    changed = [
-        one
-        for one in links
-        if one.kind in ENDS
-        and one.mark in people
-        and one.digest != digest_of(people[one.mark], given.get(people[one.mark], ()))
-    ]
-    unknown = [person for mark, person in people.items() if mark not in linked and assigned[person] > since]
-    said = []
-    if gone:
-        said.append(f"{_people(len(gone))} who had been assigned to a place can be found in no table")
-    if changed:
-        said.append(f"the answers of {_people(len(changed))} are not those with which they finished")
-    if unknown:
-        said.append(f"the tables hold {_people(len(unknown))} whom no server assigned to a place")
-    return said
+    ended = {one.mark for one in links if one.kind in ENDS}
+    known = [(one, people[one.mark]) for one in links if one.mark in people]
+    counts = (
+        (len(linked - erased - set(people)), "{} who had been assigned to a place can be found in no table"),
+        (
+            sum(
+                one.digest != digest_of(row.person, given.get(row.person, ())) for one, row in known if one.kind in ENDS
+            ),
+            "the answers of {} are not those with which they finished",
+        ),
+        (
+            sum(one.kind == "assigned" and one.digest != arm_digest(row) for one, row in known),
+            "the arm of {} is not the one that was drawn",
+        ),
+        (
+            sum(_ended_otherwise(one, row) for one, row in known)
+            + sum(row.state in ENDS and row.assigned_at > since and mark not in ended for mark, row in people.items()),
+            "the state of {} is not the one in which they ended",
+        ),
+        (
+            sum(mark not in linked and row.assigned_at > since for mark, row in people.items()),
+            "the tables hold {} whom no server assigned to a place",
+        ),
+    )
+    return [words.format(_people(count)) for count, words in counts if count]
+
+
+def _ended_otherwise(one: Link, row: Row[Any]) -> bool:
+    """Whoever is banned after the end is told of elsewhere: a researcher did it."""
+    return one.kind in ENDS and row.state != "banned" and (row.state, row.ended_at) != (one.kind, one.at)
 
 
 def _people(count: int) -> str:

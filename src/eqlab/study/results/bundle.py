@@ -94,10 +94,11 @@ def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
 def exported_data(folder: Path) -> tuple[list[Link], Given]:
     """The chain of events and everybody's answers, as `stored_data` has them of a store."""
     about = json.loads(_read(folder, STUDY))
-    given: dict[str, list[tuple[str, int, str, float]]] = {}
+    given: dict[str, list[tuple[str, int, str, float, float | None]]] = {}
     for row in _lines(folder, RECORDS):
         if row["table"] == "answers" and not row["simulated"]:
-            given.setdefault(row["person"], []).append((row["trial_id"], row["attempt"], row["values"], row["at"]))
+            own = (row["trial_id"], row["attempt"], row["values"], row["at"], row["latency"])
+            given.setdefault(row["person"], []).append(own)
     return [Link(**one) for one in about.get("chain", ())], given
 
 

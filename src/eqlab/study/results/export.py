@@ -289,6 +289,7 @@ def export_table(participation: Participation, what: What, fmt: Format) -> bytes
 
 def export_all(participation: Participation, folder: Path, who: str = "") -> list[tuple[Path, int | None]]:
     """Every table in every format, and what is needed to do the analysis again; (file, rows) of each."""
+    found = analyse(participation, who, "exported")  # that somebody looks is on disk before there is anything to see
     participants = read_participants(participation)
     frames: dict[str, pl.DataFrame] = {what: _frame(participation, what, participants) for what in TABLES[:-1]}
     if participation.design.talks:
@@ -303,7 +304,6 @@ def export_all(participation: Participation, folder: Path, who: str = "") -> lis
         path = folder / f"codebook.{fmt}"
         write_whole(path, _codebook(participation, fmt))
         written.append((path, None))
-    found = analyse(participation, who, "exported")
     return written + [(path, None) for path in write_bundle(participation, found, folder)]
 
 

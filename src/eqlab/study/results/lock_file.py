@@ -23,8 +23,8 @@ from eqlab.store.study.researchers import write_note
 
 FORMAT = "eqlab study lock 1"
 SEAL = "eqlab study seal 1"
-Given = Mapping[str, Sequence[tuple[str, int, str, float]]]
-"""By person: (trial, attempt, values as stored, when) of each answer."""
+Given = Mapping[str, Sequence[tuple[str, int, str, float, float | None]]]
+"""By person: (trial, attempt, values as stored, when, seconds on the page) of each answer."""
 
 
 def lock_file(study: str, title: str, lock: Lock) -> dict[str, Any]:

@@ -33,6 +33,8 @@ HIDDEN = "*"
 """Every trait of the few whose combination is too rare."""
 _FEW = 0.1
 """The share of people whose traits may be hidden rather than making them coarser for all."""
+_TRAITS = ("question", "quiz", "attention", "gold")
+"""Pages that are told of by traits only."""
 _LONG_VISITS = (5, 10, 20, 40)
 """Minutes between which the length of a visit is told."""
 _UNPROTECTED = (
@@ -74,7 +76,7 @@ def publish(
         "protected": f"nobody differs from at least {smallest - 1} others in all of these together: "
         + ", ".join(traits),
         "unprotected": _UNPROTECTED + ("; the seconds on each page, in tens" if times else ""),
-        "left out": "dates, what people wrote, numbers that they gave of themselves"
+        "left out": "dates, what people wrote, numbers that they gave of themselves, answers to the quiz and to checks"
         + ("" if times else ", the seconds on each page"),
         **{name: value for name, value in summary(found).items() if name != "excluded"},
     }
@@ -106,12 +108,14 @@ def traits_of(people: Sequence[Participant]) -> list[Trait]:
     def trait(name: str, *steps: Callable[[Participant], Any]) -> Trait:
         return Trait(name, tuple(tuple(str(step(one)) for one in people) for step in steps))
 
+    gold = any(page.kind == "gold" for one in people for page in one.given)
     return [
         trait("minutes", _minutes),
         trait("too_fast", lambda one: one.too_fast, lambda one: one.too_fast > 0),
         trait("quiz_attempts", lambda one: one.quiz_attempts, lambda one: one.quiz_attempts > 1),
         trait("straight_lining", lambda one: bool(one.straight_lining)),
         trait("attention_failed", lambda one: one.checks(False), lambda one: one.checks(False) > 0),
+        *([trait("gold_failed", lambda one: one.gold(False), lambda one: one.gold(False) > 0)] if gold else ()),
         trait("device", lambda one: one.device or ""),
         trait("language", lambda one: one.language),
         *_questions(people),
@@ -217,11 +221,12 @@ def public_people(
 
 
 def public_answers(people: Sequence[Participant], names: Mapping[str, str], *, times: bool) -> list[dict[str, Any]]:
-    """The answers that count, of every scale; what people said of themselves is among the traits."""
+    """The answers that count, of every scale of trials and questionnaires. What people said of themselves and how they
+    did at the checks is among the traits, and stands nowhere else: there it could be told of whom it is hidden."""
     rows: list[dict[str, Any]] = []
     for person in people:
         for one in person.counted:
-            if one.kind == "question":
+            if one.kind in _TRAITS:
                 continue
             for scale in one.trial.form.scales:
                 value = one.values.get(scale.key)

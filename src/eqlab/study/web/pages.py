@@ -49,7 +49,7 @@ async def arrive(request: Request) -> Response:
     if request.method == "HEAD":  # a preview of the link, or a monitor: nobody has come
         return Response()
     given = read_panel_id(request.query_params, panel, any_form=_simulated(site, request))
-    here = site.person(request, study.id)
+    here = await _here(site, served, request)
     if given is None and here is not None:
         return redirect(study, "page")
     if not panel.person:
@@ -69,8 +69,7 @@ async def start(request: Request) -> Response:
     site, served = study_of(request)
     if served.study.panel.person:
         return site.render.message("panel", served.study.language, 403, study=served.study)
-    here = site.person(request, served.study.id)
-    if here is not None:
+    if await _here(site, served, request) is not None:
         return redirect(served.study, "page")
     return await _let_in(request, site, served, None, False, None)
 
@@ -119,6 +118,18 @@ async def resume(request: Request) -> Response:
 # -- steps of the above ----------------------------------------------------------------------------------------
 
 
+async def _here(site: Site, served: ServedStudy, request: Request) -> str | None:
+    """Whom this browser has been so far: nobody, once their data are gone."""
+    person = site.person(request, served.study.id)
+    if person is None:
+        return None
+    try:
+        await served.look(person)
+    except Unknown:
+        return None
+    return person
+
+
 async def _let_in(
     request: Request, site: Site, served: ServedStudy, given: str | None, signed: bool, here: str | None
 ) -> Response:
@@ -158,10 +169,7 @@ async def _another(served: ServedStudy, here: str, hashed: str) -> bool:
     their back. Who has come to an end makes room for the next, as in a laboratory."""
     if await served.read(find_by_panel, served.participation, hashed) == here:
         return False
-    try:
-        view = await served.look(here)
-    except Unknown:
-        return False
+    view = await served.look(here)
     return view.state not in ENDED and view.number > 0
 
 

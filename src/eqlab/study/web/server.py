@@ -144,8 +144,8 @@ _SHARE = 4
 
 class Connections:
     """All connections of a server. When there are too many, or too many of one address, one that nobody uses makes room
-    for the newcomer: first one that is kept alive between requests, then one whose request does not come. Behind a
-    proxy all have one address, and only the whole number counts."""
+    for the newcomer: first one that is kept alive between requests, then one whose request does not come, then one
+    whose reply is not read. Behind a proxy all have one address, and only the whole number counts."""
 
     def __init__(self, most: int, *, shared: bool = False) -> None:
         self.most = most
@@ -156,12 +156,14 @@ class Connections:
         """Answered, and kept alive for the next request; the one unused for longest first."""
         self.waiting: OrderedDict[TimedProtocol, None] = OrderedDict()
         """Without the head of a request so far; the oldest first."""
+        self.unread: OrderedDict[TimedProtocol, None] = OrderedDict()
+        """With more of a reply than anybody has read; the oldest first."""
 
     def make_room(self, newcomer: "TimedProtocol") -> None:
         too_many_of_one = self.open[newcomer.address] > self.most_of_one
         if not too_many_of_one and self.open.total() <= self.most:
             return
-        unused = (*self.idle, *self.waiting)
+        unused = (*self.idle, *self.waiting, *self.unread)
         give_way = (one for one in unused if not too_many_of_one or one.address == newcomer.address)
         next(give_way, newcomer).drop()
 
@@ -190,14 +192,15 @@ def timed_protocol(head_seconds: float, connections: Connections) -> type["Timed
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP connections that cannot be held open for nothing: the head of a request comes in time or the connection is
-    closed, and when there are too many one that is idle makes room. Neither uvicorn nor h11 has such limits by
-    itself."""
+    """HTTP connections that cannot be held open for nothing: the head of a request comes and a reply is read in time,
+    or the connection is closed, and when there are too many one that is idle makes room. Neither uvicorn nor h11 has
+    such limits by itself."""
 
     seconds: float
     others: Connections
     address: str = ""
     _late: asyncio.TimerHandle | None = None
+    _stuck: asyncio.TimerHandle | None = None
     _seen: Any = None
     """The request that came last."""
 
@@ -215,6 +218,7 @@ class TimedProtocol(H11Protocol):
             del self.others.open[self.address]
         self.others.idle.pop(self, None)
         self._stop_waiting()
+        self._is_read()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -233,9 +237,26 @@ class TimedProtocol(H11Protocol):
         if not self.cycle.response_complete:
             self.others.idle.pop(self, None)
 
+    def pause_writing(self) -> None:
+        """Nobody reads what was sent; a few kilobytes a second are reading."""
+        super().pause_writing()
+        self._stuck = self.loop.call_later(self.seconds, self.drop)
+        self.others.unread[self] = None
+
+    def resume_writing(self) -> None:
+        self._is_read()
+        super().resume_writing()
+
+    def _is_read(self) -> None:
+        self.others.unread.pop(self, None)
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+
     def drop(self) -> None:
         self.others.idle.pop(self, None)
         self._stop_waiting()
+        self._is_read()
         if not self.transport.is_closing():
             self.transport.abort()
 
