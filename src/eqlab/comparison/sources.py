@@ -77,7 +77,13 @@ def _runs(store: Reader, scored: Sequence[tuple[StoredRun, list[Result]]], pool:
     from eqlab.runs.pool import pooled
 
     return [
-        EntrySource(result, f"run {stored.id}", _items_of(stored, result), settings_of(stored.config, result.subject))
+        EntrySource(
+            result,
+            f"run {stored.id}",
+            _items_of(stored, result),
+            settings_of(stored.config, result.subject),
+            next((model.label for model in stored.config.models if model.subject == result.subject), ""),
+        )
         for stored, own in (pooled(store, scored) if pool else scored)
         for result in own
     ]

@@ -142,7 +142,9 @@ def _read(body: Mapping[str, Any], outgoing: Outgoing, incoming: Incoming) -> Re
     answer = "".join(text)
     if why == FILTERED:
         return refused(outgoing, incoming, FILTERED, answer, **counted)
-    finish = LENGTH if why == "max_output_tokens" else why or "stop"
+    # llama.cpp's server calls a reply completed that used up its room; others say that it is incomplete, and not why.
+    cut = not why and (status == "incomplete" or (counted["tokens_out"] or 0) >= outgoing.sent["room"])
+    finish = LENGTH if cut or why == "max_output_tokens" else why or "stop"
     if declined and not answer:
         return ChatReply(
             declined, finish=REFUSED, refusal=REFUSED, latency=incoming.latency, sent=outgoing.sent, **counted

@@ -1,0 +1,96 @@
+"""Other people's software, tried: gets what can be had, runs tests/real, and makes the table of docs/evidence/real.md.
+
+    python bench/real.py [--install-only] [--only EXPRESSION]
+
+What is fetched (npm and the package index, 2 GB with torch) lies in EQLAB_REAL, else in the user's cache."""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "evidence" / "real.md"
+_BEGIN, _END = "<!-- bench/real.py -->", "<!-- end -->"
+_NOT_HAD = (
+    ("OpenAI, Anthropic, Google, Azure themselves", "no account here: their dialects as aimock and litellm write them"),
+    ("vLLM", "the wheel on the package index needs CUDA; for a processor alone it is compiled from its sources"),
+    ("Ollama, LM Studio, TGI", "no package of them on the indexes that can be reached"),
+)
+
+
+def install() -> None:
+    """Each into a folder of its own, once."""
+    from other_servers import AIMOCK, LITELLM, TORCH, TRANSFORMERS, place
+
+    place().mkdir(parents=True, exist_ok=True)
+    if not (place() / "aimock/node_modules").exists():
+        (place() / "aimock").mkdir(exist_ok=True)
+        _told(["npm", "install", "--silent", "--prefix", str(place() / "aimock"), AIMOCK])
+    for name, steps in {"litellm": [LITELLM], "transformers": [TORCH, TRANSFORMERS]}.items():
+        python = place() / name / "bin" / "python"
+        if not python.exists():
+            venv.create(place() / name, with_pip=True)
+            for package in steps:
+                _told([str(python), "-m", "pip", "install", "--quiet", package])
+
+
+def _told(command: list[str]) -> None:
+    print(" ".join(command), flush=True)
+    if subprocess.run(command, check=False).returncode:
+        print("  that failed; what needs it is skipped, and the table says so", flush=True)
+
+
+def tests(only: str) -> list[dict[str, str]]:
+    """A row for every test that ran, with its result, and for every one that could not."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "real.xml"
+        command = [sys.executable, "-m", "pytest", "tests/real", f"--junitxml={file}", "-o", "junit_family=xunit1"]
+        subprocess.run([*command, *(["-k", only] if only else [])], cwd=ROOT, check=False)
+        return [row for case in ElementTree.parse(file).iter("testcase") if (row := _row(case))]
+
+
+def _row(case: ElementTree.Element) -> dict[str, str]:
+    said = {one.get("name", ""): one.get("value", "") for one in case.iter("property")}
+    wrong = case.find("failure") if case.find("failure") is not None else case.find("error")
+    skipped = case.find("skipped")
+    if wrong is not None:
+        return {"software": case.get("name", ""), "version": "", "tried": "", "result": "**failed**", **said}
+    if skipped is not None:
+        return {"software": case.get("name", ""), "version": "", "tried": "", "result": skipped.get("message", "")}
+    return said
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    head = "| software | version | what was tried | result |\n|---|---|---|---|\n"
+    keys = ("software", "version", "tried", "result")
+    made = "".join("| " + " | ".join(row[key].replace("|", "\\|") for key in keys) + " |\n" for row in rows)
+    return head + made + "".join(f"| {name} | – | not tried | {why} |\n" for name, why in _NOT_HAD)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--install-only", action="store_true")
+    parser.add_argument("--only", default="", help="as pytest -k; the table is then printed and not written")
+    arguments = parser.parse_args()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests")]
+    install()
+    if arguments.install_only:
+        return
+    made = table(tests(arguments.only))
+    if arguments.only:
+        print(made)
+        return
+    text = PAGE.read_text("utf-8")
+    block = re.compile(f"{re.escape(_BEGIN)}.*{re.escape(_END)}", re.DOTALL)
+    PAGE.write_text(block.sub(lambda _: f"{_BEGIN}\n{made}{_END}", text), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
