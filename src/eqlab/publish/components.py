@@ -27,8 +27,8 @@ from eqlab.comparison.scores import ScoreLine, Surface, score_table, sort_values
 from eqlab.core import text
 from eqlab.core.answers import in_words
 from eqlab.core.results import ItemScore, Result, Table
+from eqlab.publish import sections
 from eqlab.publish.groups import Group, Row
-from eqlab.publish.report import sections
 from eqlab.tables import forest
 from eqlab.tables import svg as figures
 from eqlab.tables.cells import rank_text

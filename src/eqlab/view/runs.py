@@ -18,7 +18,7 @@ from eqlab.core.text import short, utc
 from eqlab.publish.components import score_rows, whisker_of
 from eqlab.publish.groups import Group, Row, RunRecord, group_of
 from eqlab.publish.report.opening import Opening, opening_among
-from eqlab.publish.report.sections import heat_of
+from eqlab.publish.sections import heat_of
 from eqlab.runs.context import Known
 from eqlab.runs.pool import together
 from eqlab.runs.score import result_of

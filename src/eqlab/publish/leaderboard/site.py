@@ -27,8 +27,8 @@ from eqlab.publish.ladder import asked_published, ladder
 from eqlab.publish.leaderboard.entries import BoardEntry, without_texts
 from eqlab.publish.leaderboard.tables import Board, BoardLine
 from eqlab.publish.report.opening import Opening, opening_among
-from eqlab.publish.report.sections import pages as item_pages
 from eqlab.publish.report.talk_pages import INDEX, Home, Listened, reader_files
+from eqlab.publish.sections import pages as item_pages
 from eqlab.tables import svg as figures
 from eqlab.tables.cells import rank_text
 from eqlab.tables.data import csv_bytes

@@ -4,9 +4,10 @@ Everything printed passes `visible` and autoescape, because replies are untruste
 
 from collections.abc import Iterator, Sequence
 
+from eqlab.publish import sections
 from eqlab.publish.components import in_points, inlined, item_rows, page_bytes, page_environment
 from eqlab.publish.groups import Group, RunRecord, group
-from eqlab.publish.report import opening, sections
+from eqlab.publish.report import opening
 
 
 def render(
