@@ -4,16 +4,17 @@ import re
 from importlib.resources import files
 
 import pytest
+from later import Later
 
 pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
-
-from playwright.sync_api import expect
 
 from browser.accessible import sound
 from browser.devices import PHONE
 from browser.served import served
 from browser.test_participant import answer
+
+expect = Later("playwright.sync_api", "expect")
 
 OF_2021 = """
 delete AbortSignal.timeout;
