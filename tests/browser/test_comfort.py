@@ -73,7 +73,7 @@ def test_who_declines_in_a_browser_of_2021_has_declined(study, visit):
     page.goto(study.link())
     with page.expect_navigation():
         page.click("button[value=no]")
-    assert "You do not take part" in page.inner_text("main")
+    assert "You are not taking part" in page.inner_text("main")
 
 
 def test_a_chosen_answer_is_seen(study, visit):

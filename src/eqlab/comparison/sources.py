@@ -7,7 +7,7 @@ from pathlib import Path
 from eqlab.benchmarks.eqbench.published import PUBLISHED
 from eqlab.comparison.contender import settings_of
 from eqlab.comparison.entries import EntrySource
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Result
 from eqlab.runs.published_results import PublishedReader, PublishedResult, is_published
 from eqlab.store.access import open_reader
@@ -115,5 +115,5 @@ def _published(results: Iterable[PublishedResult], seen: set[str]) -> list[Entry
 def _file(name: str) -> Path:
     path = Path(name)
     if not path.is_file():
-        raise UsageError(f"There is no file {name}.", "Name an EQ-Bench result file, a run id, or published:MODEL.")
+        raise DataError(f"There is no file {name}.", "Name an EQ-Bench result file, a run id, or published:MODEL.")
     return path
