@@ -281,7 +281,7 @@ def test_aimock_by_batch(emulator, tmp_path, record_property):
         wanted = request("openai/gpt-4.1", seen, limit=20)
         case = asked(seen, tmp_path, wanted, batch=Pace.every(0.05))
     assert len(seen.asked) == 1  # one by itself, to learn how the model wants to be asked
-    what = "20 questions by batch (files, batches); all replies are one text that fits no form, so each is asked three times"
+    what = "20 questions by batch (files, batches); all replies are one text that fits no form: each is asked thrice"
     tried(record_property, *EMULATOR, what, case.exact)
 
 

@@ -1,6 +1,6 @@
 """Chromium, Firefox and WebKitGTK with one small way to steer them: go to a page, evaluate, and what went wrong there.
 
-Chromium is steered by its own protocol, Firefox by WebDriver BiDi, WebKitGTK by WebDriver on a screen of its own (Xvfb)."""
+Chromium is steered by its own protocol, Firefox by WebDriver BiDi, WebKitGTK by WebDriver on a screen made for it."""
 
 import json
 import os
@@ -59,8 +59,12 @@ class _Socket(Browser):
         super().__init__()
         from websockets.sync.client import connect
 
-        self._socket = connect(address, max_size=None, open_timeout=PATIENCE)
+        self._line = connect(address, max_size=None, open_timeout=PATIENCE)
+        self._socket = self._line.__enter__()
         self._number = 0
+
+    def close(self) -> None:
+        self._line.__exit__(None, None, None)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         self._number += 1
@@ -212,6 +216,7 @@ def chromium(folder: Path, scripts: bool = True) -> Iterator[Browser]:
         opened = Chromium(next(one["webSocketDebuggerUrl"] for one in pages if one["type"] == "page"))
         opened.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         yield opened
+        opened.close()
 
 
 @contextmanager
@@ -225,7 +230,9 @@ def firefox(folder: Path, scripts: bool = True) -> Iterator[Browser]:
     with _started([*command, f"--remote-debugging-port={free_port()}", "about:blank"], folder) as log:
         listening = re.compile(r"WebDriver BiDi listening on (ws://\S+)")
         found = _when(lambda: listening.search(log.read_text("utf-8", "replace")), "firefox")
-        yield Firefox(f"{found.group(1)}/session")
+        opened = Firefox(f"{found.group(1)}/session")
+        yield opened
+        opened.close()
 
 
 @contextmanager
