@@ -78,16 +78,17 @@ def test_settings_say_country_and_language():
 def test_the_order_of_labels_is_drawn_and_the_same_in_every_language():
     _, both = planned(setting="all", repeats=6)
     orders = {
-        (trial.key["question"], repeat): trial.key["correct"]["answer"]
-        for trial, repeat in both
+        (trial.key["question"], trial.order_seed): trial.key["correct"]["answer"]
+        for trial, _ in both
         if trial.condition == OWN
     }
     english = {
-        (trial.key["question"], repeat): trial.key["correct"]["answer"]
-        for trial, repeat in both
+        (trial.key["question"], trial.order_seed): trial.key["correct"]["answer"]
+        for trial, _ in both
         if trial.condition == ENGLISH
     }
     assert orders == english
+    assert len({(trial.items, repeat) for trial, repeat in both}) == len(both), "one answer would hide the other"
     places = Counter(place for (question, _), place in orders.items() if question == "q001")
     assert places == dict.fromkeys(range(1, 7), 1)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eqlab.analysis.arrays import Floats
+from eqlab.analysis.arrays import Floats, codes
 from eqlab.analysis.bootstrap import interval
 from eqlab.core.results import FEWEST, Estimate
 
@@ -18,23 +18,28 @@ def sums(own: Sequence[float], norm: Sequence[float]) -> tuple[float, float, flo
     return float(a @ b), float(a @ a), float(b @ b)
 
 
-def shape(items: Sequence[tuple[float, float, float]], name: str = "shape") -> Estimate:
+def shape(answers: Sequence[tuple[float, float, float]], items: Sequence[str] = ()) -> Estimate:
     """Σ a·b / √(Σ a·a Σ b·b) over all items, the cosine of centred answers and norms: 1 for the norm in any strength, 0
     for a flat answer (which has no direction: that is set, not computed) and, where words stand in drawn order, in
     expectation for any fixed one. Interval: percentiles of 10,000 bootstrap draws of items; below five items none.
+    `items`: which item each answer is to, where some were asked again.
 
     >>> round(shape([sums((4, 3, 2, 1), (5, 3, 1, 1)), sums((1, 2, 3, 4), (0, 2, 2, 6))]).value, 4)
     0.9258
     """
-    rows = np.array(items, dtype=float).reshape(-1, 3)
+    rows = np.array(answers, dtype=float).reshape(-1, 3)
+    if items:
+        place = codes(items)
+        rows, each = np.zeros((int(place.max()) + 1, 3)), rows
+        np.add.at(rows, place, each)
     if not len(rows):
-        return Estimate(name, None, 0)
+        return Estimate("shape", None, 0)
     if not rows[:, 1].sum():
         bound = 0.0 if len(rows) >= FEWEST else None
-        return Estimate(name, 0.0, len(rows), None, bound, bound, note="the same to every word, throughout")
+        return Estimate("shape", 0.0, len(rows), None, bound, bound, note="the same to every word, throughout")
     found = interval([rows], lambda totals: _cosine(totals[0]))
     low, high = (found.low, found.high) if len(rows) >= FEWEST else (None, None)
-    return Estimate(name, found.value, len(rows), None, low, high)
+    return Estimate("shape", found.value, len(rows), None, low, high)
 
 
 def linearised(answers: Sequence[tuple[float, float, float]], items: Sequence[str]) -> list[float]:

@@ -14,11 +14,10 @@ from eqlab.analysis.bootstrap import interval, shared_totals
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.benchmarks.common.choices import Mark, accuracy, bias_estimates, bias_table, choice, read_marks
 from eqlab.benchmarks.common.outcome import sentence
-from eqlab.benchmarks.common.questions import Question, Questions, how_to_fill_in
+from eqlab.benchmarks.common.questions import Question, Questions
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.benchmark import Scored, Source
 from eqlab.core.errors import DataError
-from eqlab.core.forms import Form
 from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
 from eqlab.core.trials import Trial
 
@@ -140,14 +139,6 @@ class CuLEmo(Questions[CuLEmoOptions]):
         ]
         return sorted(asked, key=lambda one: str(one.key["question"]))
 
-    def told(self, question: Question, form: Form, options: CuLEmoOptions, *, structured: bool) -> str:
-        told = how_to_fill_in(form, structured=structured)
-        spoken = "eng" if question.condition == ENGLISH else str(question.key["language"])
-        return told if structured else f"{told.rpartition(chr(10))[0]}\n{_WORDS[spoken][2]}"
-
-    def points(self, trial: Trial, values: Mapping[str, float]) -> float:
-        return 100.0 * bool(values["answer"] == trial.key["correct"]["answer"])
-
     def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
         """Where every label counts the same, any constant answer gets a sixth; what the Americans said gets more."""
         if not trials:
@@ -190,7 +181,7 @@ class CuLEmo(Questions[CuLEmoOptions]):
 
 def _question(item: Item, language: Language, setting: str) -> Question:
     spoken = "eng" if setting == ENGLISH else item.language
-    country, ask, _ = _WORDS[spoken]
+    country, ask, end = _WORDS[spoken]
     if setting == ENGLISH and item.language != "eng":
         country = f"You live in {_COUNTRIES[item.language]}."
     text = item.english if setting == ENGLISH else item.text
@@ -204,7 +195,8 @@ def _question(item: Item, language: Language, setting: str) -> Question:
     words = {label: label for label in LABELS} if spoken == "eng" else language.words
     scale = choice("answer", ask, [words[label] for label in LABELS])
     shown = text if setting == WITHOUT else f"{country}\n\n{text}"
-    return Question(f"{item.id}-{item.language}", shown, (scale,), key, None, setting, turned=True, drawn_by=item.id)
+    name, ends = f"{item.id}-{item.language}", (end, "")
+    return Question(name, shown, (scale,), key, None, setting, turned=True, ends=ends, drawn_by=item.id)
 
 
 # -- every label counts the same -------------------------------------------------------------------------------------

@@ -15,11 +15,10 @@ from msgspec import structs
 from eqlab.analysis.intervals import clustered_share
 from eqlab.benchmarks.common.choices import Mark, bias_estimates, bias_table, choice, languages, read_marks
 from eqlab.benchmarks.common.outcome import sentence
-from eqlab.benchmarks.common.questions import Question, Questions, how_to_fill_in
+from eqlab.benchmarks.common.questions import Question, Questions
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.benchmark import Scored, Source
 from eqlab.core.errors import DataError
-from eqlab.core.forms import Form
 from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
 from eqlab.core.trials import Trial
 
@@ -159,13 +158,6 @@ class ToMBench(Questions[ToMBenchOptions]):
             asked += [_question(item, share) for item, share in zip(items, by_wording(items), strict=True)]
         return sorted(asked, key=lambda one: (one.condition, one.id)) if options.language == "both" else asked
 
-    def told(self, question: Question, form: Form, options: ToMBenchOptions, *, structured: bool) -> str:
-        told = how_to_fill_in(form, structured=structured)
-        return f"{told.rpartition(chr(10))[0]}\n{_ASK_ZH[structured]}" if question.key["language"] == "zh" else told
-
-    def points(self, trial: Trial, values: Mapping[str, float]) -> float:
-        return 100.0 * bool(values["answer"] == trial.key["correct"]["answer"])
-
     def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
         """What reads no story: a place, the longest option, words that are right elsewhere, a guess."""
         if not trials:
@@ -220,7 +212,8 @@ def _question(item: Item, wording: float) -> Question:
         "wording": round(wording, 6),
     }
     scale = choice("answer", item.question, item.options)
-    return Question(name, item.story, (scale,), key, condition=item.ability, turned=True, drawn_by=item.id)
+    ends = _ASK_ZH if item.language == "zh" else ("", "")
+    return Question(name, item.story, (scale,), key, condition=item.ability, turned=True, ends=ends, drawn_by=item.id)
 
 
 def _accuracy(name: str, marks: Sequence[Mark]) -> Estimate:

@@ -129,6 +129,11 @@ def numbered(cell: str) -> dict[str, Any]:
     return {part.group(1): as_number(part.group(2)) for part in parts if part}
 
 
+def numbers_in(key: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """For `read_items`: a line of a CSV whose words and numbers stand in this one cell."""
+    return lambda cells: {**cells, **({key: numbered(cell)} if isinstance(cell := cells.get(key), str) else {})}
+
+
 def instruction(top: Section, needs: Sequence[str], may: Sequence[str] = (), key: str = "instruction") -> str:
     """The user's own words to the model, in whatever language, with {names} where parts of an item go in; empty: ours.
     A part that is needed and not there, or not known, is a problem."""

@@ -85,6 +85,12 @@ def read(name: str, folder: Path) -> bytes:
         raise DataError(f"{path} cannot be read: {error.strerror}.", "Change its permissions.") from error
 
 
+def broken(path: str, wanted: str) -> DataError:
+    """Of a file that is there and is not what it should be."""
+    source = path.partition("/")[0]
+    return DataError(f"{path} does not hold {wanted}.", f"Run 'eqlab data verify', then 'eqlab data fetch {source}'.")
+
+
 def find(pattern: str, folder: Path) -> list[Path]:
     """Every file in the folder that matches, known to the manifest or not, in the order of their names."""
     return sorted(path for path in folder.glob(pattern) if path.is_file())

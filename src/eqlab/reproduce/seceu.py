@@ -21,7 +21,6 @@ from eqlab.benchmarks.seceu import (
     SD,
     TOTAL,
     WORDS,
-    broken,
     eq,
     read_norm,
 )
@@ -85,7 +84,7 @@ def read_table(content: bytes, path: str = _TABLE) -> dict[str, tuple[float, flo
                 round(100 * below_in_r),
             )
     if not found:
-        raise broken(path, "a table of models with their scores")
+        raise published.broken(path, "a table of models with their scores")
     return found
 
 

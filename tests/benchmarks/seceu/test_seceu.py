@@ -11,6 +11,7 @@ from eqlab.benchmarks.seceu import Seceu
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.errors import DataError
+from eqlab.core.study import Consent, Places, Study
 from eqlab.data.items import read_sources
 
 SECEU = Seceu()
@@ -168,6 +169,8 @@ def test_each_person_of_a_study_has_a_place():
             people.append(Scored(trial, 0, (answer,)))
     found = SECEU.score("people", people, options)
     assert found.headline.n == 5
+    (pull,) = found.estimates
+    assert (pull.name, pull.n) == ("points too many for the first word", 8)
     assert len(found.norms.values) == 5
     (table,) = [one for one in found.tables if one.title == "Where each person stands"]
     assert table.titles == ("person", "shape", "above people")
@@ -175,6 +178,23 @@ def test_each_person_of_a_study_has_a_place():
     assert (first[0], first[1].value, first[2].value) == ("1", pytest.approx(1), 90)
     assert last[2].value == 10
     assert not any("person:" in str(row) for row in table.rows)
+
+
+def test_each_person_of_a_study_has_an_order_of_words_of_their_own():
+    study = Study("s", "seceu", "T", "en", 1, Consent("1", "x", "y", "z"), "bye", limit=6, places=Places(6, 5))
+    options = SECEU.options("open", {})
+    files = read_sources(SECEU.sources("open", options), None)
+    pages = SECEU.study().pages(study, files, options)
+    assert (len(pages.batches), pages.people_per_batch) == (5, 1)
+    orders = {}
+    for batch in pages.batches:
+        assert {trial.items for trial in batch.trials} == {trial.items for trial in pages.batches[0].trials}
+        for trial in batch.trials:
+            orders.setdefault(trial.items, set()).add(trial.form.keys)
+    assert sum(map(len, orders.values())) > 3 * len(orders)
+    fixed = SECEU.options("open", {"order": "published"})
+    same = SECEU.study().pages(study, files, fixed)
+    assert (len(same.batches), same.people_per_batch) == (1, 5)
 
 
 def test_an_own_file_as_csv():

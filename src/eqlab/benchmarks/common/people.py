@@ -52,6 +52,8 @@ def _reads(scale: Scale, value: int) -> str:
     return dict(scale.anchors).get(value, str(value))
 
 
+_ORDERS = 100
+"""At most so many orders of words or options are drawn for a study; beyond, people share them evenly."""
 _PEOPLE, _DRAWS = 20_000, 200
 """Simulated people, and answers by chance to each trial, to know the score that a truth is worth."""
 
@@ -73,21 +75,34 @@ class BenchmarkStudy:
         return StudyForm(name, name, f"people take {title}", text, 0.7, words)
 
     def pages(self, study: "Study", files: Mapping[str, bytes], options: Mapping[str, Any]) -> "StudyPages":
-        """Items dealt by seed into batches whose sizes differ by one at most."""
+        """Items dealt by seed into batches whose sizes differ by one at most. Where words or options stand in a drawn
+        order, each of a batch's people has another one."""
         from eqlab.core.design import Batch
         from eqlab.core.studied import StudyPages
 
-        selection = Selection(limit=study.limit, repeats=1, seed=study.seed)
-        trials = [trial for trial, _ in self.benchmark.plan(files, options, selection)]
+        people = study.places.people_per_batch
+        orders = max(count for count in range(1, _ORDERS + 1) if people % count == 0)
+        selection = Selection(limit=study.limit, repeats=orders, seed=study.seed)
+        planned: dict[tuple[object, ...], list[Trial]] = {}
+        for trial, _ in self.benchmark.plan(files, options, selection):
+            planned.setdefault((trial.items, trial.condition), []).append(trial)
+        trials = [own[0] for own in planned.values()]
         if not trials or isinstance(self.benchmark, Talks) or not all(_is_closed(trial.form) for trial in trials):
             raise UsageError(
                 f"{self.benchmark.name} does not ask for scales or choices, so it has no study by default.",
                 "Its package may bring a kind of study of its own (docs/extending.md).",
             )
-        dealt = balanced_batches(trials, [""] * len(trials), study.places.batch_size, study.seed)
-        batches = tuple(Batch("items", number, tuple(own)) for number, own in enumerate(dealt))
+        if all(trial.order_seed is None for trial in trials):
+            orders = 1
+        dealt = balanced_batches(list(planned.values()), [""] * len(trials), study.places.batch_size, study.seed)
+        batches = tuple(
+            Batch("items", turn * len(dealt) + number, tuple(own[turn % len(own)] for own in batch), turn)
+            for turn in range(orders)
+            for number, batch in enumerate(dealt)
+        )
         first = batches[0].trials[0].form.scales[0]
-        return StudyPages(batches, instructed(study.checks, first, _answers(first)))
+        checks = instructed(study.checks, first, _answers(first))
+        return StudyPages(batches, checks, people_per_batch=people // orders)
 
     def warnings(self, design: "Design") -> Iterable[str]:
         return ()
@@ -263,7 +278,7 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
         subject=PEOPLE,
         headline=headline,
         sentence=f"{said} ({headline.n} {things}).",
-        estimates=(),
+        estimates=tuple(one for one in like.estimates if one.name in getattr(benchmark, "of_people", ())),
         counts=outcome.count_outcomes(item.status for _, item in items),
         items=tuple(_together([item for _, item in items])),
         caveats=tuple(outcome.count_caveats(outcome.count_outcomes(item.status for _, item in items), like.noun)),

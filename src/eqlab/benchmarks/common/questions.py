@@ -3,6 +3,7 @@ says what is asked and what an answer is worth; asking, reading, counting, basel
 
 import random
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -41,12 +42,15 @@ class Question:
     total: int | None = None
     """What the values add up to, where points are dealt out."""
     condition: str = "plain"
+    """An item asked under several conditions has repeats that are counted on."""
     shuffled: bool = False
     """Whether the scales stand in an order drawn by seed, item and repeat."""
     turned: bool = False
     """Whether the options of its choices stand in an order drawn by seed and item, and turned by one place from repeat
     to repeat, so that over as many repeats as options each stands everywhere once. `key["correct"]`, by scale the place
     of the right option, follows."""
+    ends: tuple[str, str] = ("", "")
+    """How to answer, in the question's own language: in free text, and for a structured answer. Empty: in English."""
     drawn_by: str = ""
     """What that order is drawn by; empty: its id. Items of one name (a question in two languages) have one order, and
     count as one where a run is limited, so that they stay together."""
@@ -71,6 +75,8 @@ class Questions(ABC, Generic[O]):
     instruction: ClassVar[str] = ""
     """What a model is told after the stimulus; empty: how the form is filled in, in plain words."""
     quick_items: ClassVar[int] = 10
+    of_people: ClassVar[tuple[str, ...]] = ()
+    """Names of further estimates that are told of people's answers together, over items."""
     repeats: ClassVar[int] = 1
     """How often the full profile asks each item; the quick one asks once."""
     asked_with: ClassVar[Asking] = Asking(tries=3, temperature=0.0, temperature_step=0.15, max_tokens=256)
@@ -81,9 +87,9 @@ class Questions(ABC, Generic[O]):
     def questions(self, files: Mapping[str, bytes], options: O) -> Sequence[Question]:
         """All items; raises DataError on a file that is not what it should be."""
 
-    @abstractmethod
     def points(self, trial: Trial, values: Mapping[str, float]) -> float:
-        """What an answer adds to the headline."""
+        """What an answer adds to the headline: 100 where all is right."""
+        return 100.0 * bool(values == trial.key["correct"])
 
     def files(self, item_set: str, options: O) -> Sequence[Source]:
         """The item files; none where the items are in the code."""
@@ -141,9 +147,11 @@ class Questions(ABC, Generic[O]):
         names = list(dict.fromkeys(one.drawn_by or one.id for one in asked))
         kept = set(spread(names, selection.limit or (self.quick_items if selection.profile == "quick" else len(names))))
         chosen = [one for one in asked if (one.drawn_by or one.id) in kept]
+        before: Counter[str] = Counter()
         for repeat in range(selection.repeats or (1 if selection.profile == "quick" else self.repeats)):
             for question in chosen:
-                yield self._trial(question, self.option_class.of(options), selection, repeat), repeat
+                yield self._trial(question, self.option_class.of(options), selection, repeat), before[question.id]
+                before[question.id] += 1
 
     def _trial(self, question: Question, options: O, selection: Selection, repeat: int) -> Trial:
         scales, key = list(question.scales), dict(question.key)
@@ -171,7 +179,8 @@ class Questions(ABC, Generic[O]):
 
     def told(self, question: Question, form: Form, options: O, *, structured: bool) -> str:
         """What a model is told after this question."""
-        return self.instruct(form, options, structured=structured)
+        text, end = self.instruct(form, options, structured=structured), question.ends[structured]
+        return f"{text.rpartition(chr(10))[0]}\n{end}" if end else text
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         return self.asked_with
@@ -277,8 +286,20 @@ def by_item(values: Iterable[tuple[str, float | None]]) -> dict[str, float]:
     return {item: fmean(own) for item, own in found.items()}
 
 
-def how_to_fill_in(form: Form, *, structured: bool = False) -> str:
-    """The form in words, as a model gets it."""
+def mean_by_item(name: str, values: Iterable[tuple[str, float | None]], note: str = "", digits: int = 2) -> Estimate:
+    """The mean over items of each item's mean, with its interval."""
+    return mean_estimate(name, list(by_item(values).values()), note=note, digits=digits)
+
+
+_DEALT_ZH = "请把{total}分分配给下面{count}种情绪，某种情绪越强，分数越高；总分必须是{total}。\n{words}\n\n{end}"
+_ENDS_ZH = ("请每行写一个词、一个冒号和分数，不要写别的。", "请只回答一个 JSON 对象，以这些词为键，分数为值。")
+
+
+def how_to_fill_in(form: Form, *, structured: bool = False, language: str = "en") -> str:
+    """The form in words, as a model gets it; of feelings that points are dealt out over in Chinese, too."""
+    if form.total is not None and language == "zh":
+        words = {"total": form.total, "count": len(form.keys), "words": "\n".join(form.keys)}
+        return _DEALT_ZH.format(**words, end=_ENDS_ZH[structured])
     if _is_choice(form):
         show = numbered if structured else lettered
         asked = "\n\n".join(f"{scale.text}\n{show(scale)}" for scale in form.scales)
