@@ -1,4 +1,4 @@
-# make run   set everything up and evaluate the embedded model on the open items
+# make run   set everything up, show published models, and ask the embedded model a handful of questions
 # make test  set everything up, then lint, types, import rules and tests
 # make claims  tests that are slow by nature
 SHELL := /bin/bash
@@ -11,8 +11,8 @@ SLICED := $(VENV)/.slice-ready
 # No bytecode ahead of time: of 24,000 files most are never imported.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 SLICE ?= tests/core tests/data tests/instruments tests/store
-# Two processes share the cores; threads would too.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+# Three processes on two cores: for a third of their time tests wait for servers, browsers and limits. No threads beside.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
 # Containers often forbid bytecode; tests start hundreds of processes, and each would compile everything anew.
@@ -24,20 +24,22 @@ help:                ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
 
 setup: $(TEST)       ## build the environment in .venv, with everything that tests need
+	@echo "Ready: $(BIN)/eqlab --help"
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit("EQ Lab needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else 0'
+	@echo "Making a Python environment in $(VENV) …"
 	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no working venv module (Debian: apt-get install python3-venv)"; exit 1; }
 	@touch $@
 
 $(RUN): $(VENV)/.made requirements/run.txt pyproject.toml
-	@echo "Installing the pinned packages into $(VENV) …"
+	@echo "Installing EQ Lab and $$(grep -c '^[a-z]' requirements/run.txt) pinned packages into $(VENV); this takes a minute or two …"
 	@$(PIP) --no-deps --require-hashes -r requirements/run.txt
 	@$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
 $(TEST): $(RUN) requirements/build.txt requirements/dev.txt
-	@echo "Installing what tests need …"
+	@echo "Installing what the tests need, $$(grep -c '^[a-z]' requirements/dev.txt) pinned packages; this takes some minutes …"
 	@$(PIP) --no-deps --require-hashes -r requirements/build.txt
 	@$(PIP) --no-deps --require-hashes --no-build-isolation -r requirements/dev.txt
 	@touch $@
@@ -46,12 +48,12 @@ $(SLICED): $(RUN) requirements/slice.txt
 	@$(PIP) --no-deps --require-hashes -r requirements/slice.txt
 	@touch $@
 
-run: $(RUN)          ## evaluate the embedded model on the open items (a few minutes)
-	@$(BIN)/eqlab run --profile quick
-	@if [ -n "$$EQLAB_DATA" ]; then $(BIN)/eqlab judge calibrate embedded --limit 4; fi
-	@$(BIN)/eqlab judge embedded --on last --on author
-	@$(BIN)/eqlab report --last 2
-	@echo "Open it: twelve published models on one axis, then what the embedded model did. Yours among them: $(BIN)/eqlab data fetch eqbench; $(BIN)/eqlab run PROVIDER/MODEL"
+run: $(RUN)          ## published models in a chart, then a handful of questions to the embedded model (a minute or two)
+	@echo "1 of 2: published models, from figures that ship with EQ Lab. No model is needed for this."
+	@$(BIN)/eqlab plot ladder -o -
+	@echo "2 of 2: eight questions to the embedded model, which runs on this machine. The first time its weights are unpacked."
+	@$(BIN)/eqlab run embedded -b eqbench -b empathy --limit 4
+	@echo "Your model in that chart: $(BIN)/eqlab data fetch eqbench, then $(BIN)/eqlab run PROVIDER/MODEL"
 
 talk: $(RUN)         ## the embedded model in both seats of four short talks (several minutes)
 	@$(BIN)/eqlab run embedded -b dialogue --speaker embedded

@@ -1,21 +1,13 @@
 """`eqlab compare` and `eqlab research correlate` as a user meets them."""
 
-import hashlib
 import json
 import re
 from pathlib import Path
 
 import pytest
 from aiohttp import web
+from reading import reader
 from test_cli import fails
-
-
-def reader(body, number=0):
-    """A model that reads the questions more or less well by its name; answers differ from repeat to repeat."""
-    words = re.search(r"at the end\?\n((?:\w+\n){4})", body["messages"][-1]["content"]).group(1).split()
-    noise = hashlib.sha256(f"{body['model']} {number} {words}".encode()).digest()
-    top = 3 if body["model"] == "timid" else 10
-    return "\n".join(f"{word}: {1 + noise[index] % top}" for index, word in enumerate(words))
 
 
 @pytest.fixture
@@ -48,6 +40,34 @@ def test_equivalence_is_asked_for_with_a_margin(eqlab, run):
     assert "0.1 points are " in said
     assert "SD of one model's repeats." in said
     fails(eqlab("compare", run, "--equivalent", 2, "--baseline", run), "--equivalent takes a margin", code=2)
+
+
+def test_a_passage_for_a_paper(eqlab, run, tmp_path):
+    done = eqlab("compare", run, "--paper", "paper.txt")
+    assert done.code == 0, done.err
+    assert "paper.txt and paper.bib" in done.out
+    text = " ".join((tmp_path / "paper.txt").read_text().split())
+    (found,) = json.loads(eqlab("compare", run, "--json").out)
+    (pair,) = found["pairs"]
+    for words in (
+        "30 questions of EQ Lab open dialogues",
+        "Items: those written for EQ Lab (sha256 ",
+        "each asked 2 times, seed 0.",
+        f"run {run}, 20",
+        "free text",
+        "Student's t test of the paired differences",
+        f" = {pair['value']:.2f} points, 95 % CI {pair['low']:.2f} to {pair['high']:.2f}, n = 30, t(29) = ",
+        "No-skill baselines: always 0",
+        "[Computer software]",
+        found["sentence"],
+    ):
+        assert words in text, words
+    assert "EQ-Bench v2" not in text
+    bib = (tmp_path / "paper.bib").read_text()
+    assert bib.count("@") == 2
+    assert re.search(r"@software\{eqlab,\n  title = .*\n  author = .*\n  year = \{20\d\d\},\n  version", bib)
+    fails(eqlab("compare", run, "--paper", "x.bib"), "citations go", code=2)
+    fails(eqlab("compare", run, "--paper", "x.txt", "--baseline", run), "--paper writes about models", code=2)
 
 
 def test_models_by_name(eqlab, run, server):

@@ -62,7 +62,7 @@ def test_seven_wrecked_answers_of_sixty_fail_the_gate(eqlab, server, old):
     done = eqlab("compare", new, "--baseline", old, "--fail-if-worse", "--junit", "j.xml")
     assert done.code == 3, done.out
     said = " ".join(done.out.split())
-    assert said.startswith("Worse: ")
+    assert said.startswith("FAIL: ")
     assert "exact test of the 7 on which they differ, p = 0.0156, 60 shared questions" in said
     assert 'failures="1"' in Path("j.xml").read_text()
     (check,) = json.loads(eqlab("compare", new, "--baseline", old, "--json").out)["checks"]
@@ -78,7 +78,7 @@ def test_four_wrecked_answers_cannot_be_called_no_worse(eqlab, server, old):
     passed = eqlab(*gate)
     assert passed.code == 0
     said = " ".join(passed.out.split())
-    assert said.startswith("Cannot say: ")
+    assert said.startswith("CANNOT SAY: ")
     assert "CANNOT SAY, AND PASSES" in said
     assert "a true loss of 5 points would be missed in " in said
     failed = eqlab(*gate, "--if-unsure", "fail")
@@ -91,7 +91,7 @@ def test_the_same_answers_pass_and_claim_no_more(eqlab, server, old):
     new, _ = ran(eqlab, server, near, "m", "--label", "new")
     done = eqlab("compare", new, "--baseline", old, "--fail-if-worse", "--if-unsure", "fail")
     assert done.code == 0
-    assert done.out.startswith("The same: ")
+    assert done.out.startswith("PASS: ")
 
 
 def test_new_refusals_count_as_changes(eqlab, server, old):

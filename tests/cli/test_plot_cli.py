@@ -52,14 +52,30 @@ def test_published_models_stand_beside_ones_own(eqlab, server, published, tmp_pa
     assert picture.save(tmp_path / "z.svg").read_text() == picture.svg
 
 
+def test_the_ladder_needs_no_run_and_is_drawn_in_letters(eqlab, tmp_path):
+    done = eqlab("plot", "ladder", "-o", "-", COLUMNS="100")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert all(len(line) <= 100 for line in lines)
+    best, worst = (next(line for line in lines if line.startswith(name)) for name in ("gpt-4-0314", "lmsys/vicuna"))
+    assert best.index("●") > worst.index("●")
+    assert best.endswith("85.73 (83.57 to 87.90)")
+    assert any(line.startswith("your model") for line in lines)
+    assert sum("●" in line for line in lines) == 12
+    assert not list(tmp_path.glob("*.svg"))
+    assert eqlab("plot", "ladder", "-o", "x.svg").code == 0
+    assert (tmp_path / "x.svg").read_text().count('r="5"') == 12
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("plot", "heat", *MODELS, "-o", "-"), "in letters"),
         (("plot", *MODELS, "--kind", "heet", "-o", "x.svg"), "Did you mean heat?"),
         (("plot", *MODELS, "--size", "slides", "-o", "x.svg"), "Did you mean slide?"),
         (("plot", *MODELS, "-o", "x.gif"), "ends with .svg, .png, .pdf"),
         (("plot", *MODELS, "-o", "nowhere/x.svg"), "no folder"),
-        (("plot", *MODELS, "--kind", "pie", "-o", "x.svg"), "forest, profile, heat, cost, people"),
+        (("plot", *MODELS, "--kind", "pie", "-o", "x.svg"), "forest, profile, heat, cost, people, ladder"),
         (("plot", *MODELS, "--kind", "profile", "-o", "x.svg"), "nothing for --kind profile"),
         (("plot", *MODELS, "--kind", "cost", "-o", "x.svg"), "nothing for --kind cost"),
         (("plot", "people", *MODELS, "-o", "x.svg"), "nothing for --kind people"),

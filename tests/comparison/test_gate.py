@@ -5,14 +5,18 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 import pytest
+from later import Later
 from msgspec import structs
-from scipy.stats import beta, binom, binomtest
 from test_comparing import draw, result
 
 from eqlab.analysis.comparison import paired
 from eqlab.comparison.entries import EntrySource, entries
 from eqlab.comparison.gate import as_data, gate, junit_xml, markdown_page, verdict_words
 from eqlab.core.errors import UsageError
+
+beta = Later("scipy.stats", "beta")
+binom = Later("scipy.stats", "binom")
+binomtest = Later("scipy.stats", "binomtest")
 
 
 def own(*results, sets=None):
@@ -94,7 +98,26 @@ def test_files_for_other_tools_hold_hostile_names():
     assert "@everyone" not in page
     assert "\x1b" not in page
     assert as_data(found)["worse"] is True
-    assert verdict_words(found) == "Worse: new against old."
+    assert verdict_words(found).startswith("FAIL: x|")
+    assert "\n" not in verdict_words(found)
+
+
+def test_the_headline_names_models_labels_and_the_size():
+    good, bad = result("model:beta", draw(2, gap=14)), result("model:gamma", draw(1))
+    own_label = [replace(one, label="3f2a") for one in own(good)]
+    main = [replace(one, label="main") for one in own(bad)]
+    assert verdict_words(checked(own_label, main)) == "PASS: beta (3f2a) is 14.0 points better than gamma (main)."
+    assert verdict_words(checked(main, own_label)) == "FAIL: gamma (main) is 14.0 points worse than beta (3f2a)."
+    same = verdict_words(checked(own(bad), own(bad)))
+    assert same == "PASS: gamma (candidate) scores the same as gamma (baseline) on everything that was asked."
+    again = [replace(one, label="9c1b") for one in main]
+    assert "gamma (9c1b) scores the same as gamma (main)" in verdict_words(checked(again, main))
+    two = [*own_label, *own(replace(good, benchmark="other", title="Other"))]
+    both = [*main, *own(replace(bad, benchmark="other", title="Other"))]
+    assert (
+        verdict_words(checked(two, both))
+        == "PASS: new is no worse than old, within 0 points; better on 2 of 2 comparisons."
+    )
 
 
 def test_the_same_loss_on_every_item_is_a_loss():

@@ -88,6 +88,10 @@ def test_show_report_compare_and_export(plugin, eqlab, server, tmp_path):
     assert "pairs" in compared
     assert "good" in compared
     assert "flat" in compared
+    cited = eqlab("cite").out
+    assert "@software{eqlab-shades," in cited, "a package without a paper is cited as a package"
+    assert "version = {1.0}" in cited
+    assert "\\cite{eqlab-shades}" in cited
     assert eqlab("export", "last", "-o", "out.csv").code == 0
     with (tmp_path / "out.csv").open() as file:
         rows = list(csv.DictReader(file))

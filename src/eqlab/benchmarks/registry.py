@@ -1,10 +1,11 @@
 """The benchmarks by name: ours, one line each, and those of other packages (entry point group `eqlab.benchmarks`); and
 the papers they come from, as BibTeX: who asks a study's questions cites the study."""
 
+from collections.abc import Mapping
 from importlib import import_module
 
 from eqlab.core.benchmark import Benchmark
-from eqlab.core.environment import entry_points
+from eqlab.core.environment import entry_points, package_about
 from eqlab.core.errors import UsageError, did_you_mean
 
 _OURS = {
@@ -133,5 +134,23 @@ _SAME = {"rating": "empathy", "pairwise": "empathy"}
 
 
 def bibtex(benchmark: str) -> str:
-    """The paper behind a benchmark; empty for one of another package."""
-    return _PAPERS.get(_SAME.get(benchmark, benchmark), "")
+    """The paper behind a benchmark; one of another package gives its own (`bibtex`), or is cited as that package."""
+    if paper := _PAPERS.get(_SAME.get(benchmark, benchmark)):
+        return paper
+    for point in entry_points(group="eqlab.benchmarks", name=benchmark):
+        if own := getattr(find(benchmark), "bibtex", ""):
+            return str(own).strip()
+        package = point.dist.name if point.dist else point.value.partition(".")[0]
+        about = package_about(package)
+        rows = {
+            "title": f"{{{package}}}: {about.get('title', benchmark)}",
+            "author": f"{{{about['author']}}}" if "author" in about else "",
+            "version": about.get("version", ""),
+            "url": about.get("address", ""),
+        }
+        return bibtex_entry("software", package, rows)
+    return ""
+
+
+def bibtex_entry(kind: str, key: str, rows: Mapping[str, str]) -> str:
+    return f"@{kind}{{{key},\n" + "".join(f"  {name} = {{{value}}},\n" for name, value in rows.items() if value) + "}"

@@ -9,6 +9,7 @@ import typer
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
+    from eqlab.comparison.compare import Comparison
     from eqlab.comparison.entries import Missing
     from eqlab.comparison.gate import IfUnsure
 
@@ -99,6 +100,10 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="With --baseline: write JUnit XML for a CI server.")
     ] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a summary for a pull request.")] = None,
+    paper: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write methods and results as text for a paper, and a .bib file beside it."),
+    ] = None,
     store: StoreFlag = "",
     data: DataFlag = None,
     as_json: JsonFlag = False,
@@ -127,7 +132,11 @@ def compare(
         raise UsageError(f"--if-unsure '{if_unsure}' is unknown.", "Choose pass or fail.")
     if if_unsure and not fail_if_worse:
         raise UsageError("--if-unsure says how a gate ends that may fail.", "Add --fail-if-worse.")
-    check_writable(junit, markdown)
+    if paper and (baseline or speakers):
+        raise UsageError("--paper writes about models that are compared.", "Drop --baseline, or --speakers.")
+    if paper and paper.suffix.lower() == ".bib":
+        raise UsageError(f"{paper} is where the citations go.", "Name a text file: the .bib file is written beside it.")
+    check_writable(junit, markdown, paper)
     named = [*(sources or ()), *(_runs_of(sweep, store, data) if sweep else ())] or ["last"]
     missing_is: Missing = "zero" if missing == "zero" else "drop"
     chosen: CompareFlags = {"store": store, "data": data, "benchmarks": benchmark or (), "subject": subject}
@@ -149,6 +158,8 @@ def compare(
         from eqlab.comparison.tables import comparison_page
 
         write_file(markdown, comparison_page(found, missing))
+    if paper:
+        _write_paper(paper, found, missing, store)
     tested = {one.title: alike(one, equivalent) for one in found if equivalent and one.pairs}
     if as_json:
         print_json(
@@ -167,6 +178,26 @@ def compare(
         for caveat in caveats(one, missing):
             say(f"! {caveat}", style="yellow")
         typer.echo("")
+    if paper:
+        say(f"For a paper: {paper.resolve()} and {paper.with_suffix('.bib').name}")
+
+
+def _write_paper(path: Path, found: "Sequence[Comparison]", missing: str, store: str) -> None:
+    from importlib.metadata import version
+
+    from eqlab.publish.cite import paper
+    from eqlab.store.access import open_reader
+
+    origins = {
+        entry.origin.removeprefix("run ") for one in found for entry in one.entries if entry.origin[:4] == "run "
+    }
+    runs = {}
+    if origins:
+        with open_reader(store) as opened:
+            runs = {run: opened.read_run(run) for run in origins}
+    text, bib = paper(found, runs, version("eqlab"), missing)
+    write_file(path, text)
+    write_file(path.with_suffix(".bib"), bib)
 
 
 def _speakers(named: list[str], reference: str, chosen: "CompareFlags", as_json: bool) -> None:

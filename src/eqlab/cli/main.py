@@ -10,7 +10,7 @@ import typer
 from typer._click.exceptions import NoArgsIsHelpError
 from typer.exceptions import TyperException
 
-from eqlab.cli.plain import harmless
+from eqlab.cli.plain import harmless, pasteable
 from eqlab.cli.tree import Group
 from eqlab.core.errors import EqlabError
 
@@ -74,7 +74,7 @@ def main() -> None:
     except EqlabError as error:
         if debug:
             raise
-        _complain(harmless(str(error)))  # it may quote a server or a file
+        _complain(harmless(pasteable(str(error))))  # it may quote a server or a file
         code = error.exit_code
     except NoArgsIsHelpError as error:
         typer.echo(error.format_message())

@@ -3,12 +3,12 @@
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from eqlab.cli.plain import columns, harmless, print_json, wrapped
+from eqlab.cli.plain import columns, harmless, pasteable, print_json, wrapped
 from eqlab.core.results import Cell, Column, Table
 from eqlab.core.text import number
 from eqlab.tables.cells import interval_text as interval
@@ -17,12 +17,24 @@ from eqlab.tables.terminal import table_lines
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "errors", "harmless", "interval", "number", "print_json", "print_rows", "print_table", "say"]
+__all__ = [
+    "console",
+    "errors",
+    "harmless",
+    "interval",
+    "number",
+    "print_json",
+    "print_lines",
+    "print_rows",
+    "print_table",
+    "say",
+]
 
 
 _WEIGHTS = ("bold", "dim", "italic")
 _FILE_WIDTH = 200
 """Columns of a table in a file or a pipe where COLUMNS is not set."""
+_PAGE_WIDTH = 110
 
 
 def console() -> "Console":
@@ -42,7 +54,7 @@ def say(text: str, style: str = "") -> None:
     """A sentence or more on standard output, broken between words where a line is full; never inside a name. In a
     file without COLUMNS, one line as it is."""
     full = columns() or (_width() if sys.stdout.isatty() else None)
-    for line in harmless(text).split("\n"):
+    for line in harmless(pasteable(text)).split("\n"):
         for part in wrapped(line, full):
             _print(part, style)
 
@@ -55,6 +67,12 @@ def print_table(table: Table) -> None:
         _print(line.text, line.style)
     if table.note:
         say(table.note, style="dim")
+
+
+def print_lines(lines: Callable[[int], Sequence[str]]) -> None:
+    """A drawing in letters, as wide as the screen, or as a page where there is none."""
+    for line in lines(columns() or (_width() if sys.stdout.isatty() else _PAGE_WIDTH)):
+        _print(harmless(line), "")
 
 
 def _width() -> int:

@@ -5,6 +5,7 @@ How a command that asks models ends: what to do to go on, and the exit code."""
 import gc
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -72,6 +73,53 @@ def print_rule(title: str) -> None:
         typer.secho(f"{'─' * max(2, width - len(part) - 4)} {part} ──", dim=True)
 
 
+_CARRIED = ("--store", "--data", "--base-url")
+"""What a printed command carries over from the one that prints it."""
+_ELSEWHERE = ("PROVIDER/", "MODEL")
+"""A model that is asked at its provider's address, not at the one given."""
+
+
+def pasteable(text: str) -> str:
+    """Commands in our own sentences as they must be typed to work here: with the store, the data and the address that
+    this command was given, each where the named command takes it. The one place for this; model text never goes through
+    it."""
+    given = _given(sys.argv[1:])
+    return re.sub(r"\beqlab((?: [a-z][a-z-]*)+)", lambda found: _carrying(found, given), text) if given else text
+
+
+def _given(arguments: Sequence[str]) -> dict[str, str]:
+    given = {}
+    for place, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name in _CARRIED:
+            given[name] = value if equals else (arguments[place + 1] if place + 1 < len(arguments) else "")
+    return {name: value for name, value in given.items() if value}
+
+
+def _carrying(found: re.Match[str], given: dict[str, str]) -> str:
+    from eqlab.cli.tree import takes
+    from eqlab.core.settings import without_secrets
+
+    path, flags = takes(found.group(1).split())
+    rest = found.string[found.end() :].partition("\n")[0].partition("'")[0]
+    elsewhere = rest.lstrip().startswith(_ELSEWHERE)
+    own = [
+        part
+        for name, value in given.items()
+        if name in flags and name not in rest and not (name == "--base-url" and elsewhere)
+        for part in (name, value)
+    ]
+    words = found.group(1).split()[len(path) :]
+    return " ".join(["eqlab", *path, *([without_secrets(shlex.join(own))] if own else []), *words])
+
+
+def own_command() -> str:
+    """The command that is running, without a key that stands in it."""
+    from eqlab.core.settings import without_secrets
+
+    return without_secrets(shlex.join(["eqlab", *sys.argv[1:]]))
+
+
 LIMIT_EXIT = 4
 """The exit code of a run that a limit of cost or tokens ended."""
 
@@ -96,7 +144,8 @@ def next_step(run: str, subjects: Sequence[str], *, own_items: bool = False, to_
         )
     if len(who) > 1:
         return f"Next, every pair with its interval, and how many questions would tell them apart: eqlab compare {run}"
-    return f"Next, ask another model the same, then compare: eqlab run OTHER/MODEL; eqlab compare {run} last"
+    other = "OTHER" if "--base-url" in _given(sys.argv[1:]) else "OTHER/MODEL"
+    return f"Next, ask another model the same, then compare: eqlab run {other}; eqlab compare {run} last"
 
 
 def end(*, interrupted: bool, failed: bool, unusable: bool = False, limit: str = "") -> None:
@@ -106,9 +155,7 @@ def end(*, interrupted: bool, failed: bool, unusable: bool = False, limit: str =
         if unusable:
             raise typer.Exit(1)
         return
-    from eqlab.core.settings import without_secrets
-
-    command = without_secrets(shlex.join(["eqlab", *sys.argv[1:]]))
+    command = own_command()
     if limit and not interrupted:
         typer.echo(f"\nStopped before a limit ({limit}). Every answer so far is stored.", err=True)
         typer.echo(f"To go on, run the same command with a higher limit:\n  {command}", err=True)

@@ -125,10 +125,13 @@ def plot(
             help="A kind of chart, then runs, models or `published:MODEL`; the newest run if none.",
         ),
     ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="An .svg, .png or .pdf file.")] = Path(
-        "eqlab.svg"
-    ),
-    kind: Annotated[str, typer.Option("--kind", help="`forest`, `profile`, `heat`, `cost` or `people`.")] = "forest",
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="An .svg, .png or .pdf file; `-`: in letters, here.")
+    ] = Path("eqlab.svg"),
+    kind: Annotated[
+        str,
+        typer.Option("--kind", help="`forest`, `profile`, `heat`, `cost`, `people`, or `ladder`: published models."),
+    ] = "forest",
     size: Annotated[
         str,
         typer.Option("--size", help="A canvas: `slide` (16:9), `paper` (4:3) or `square`.", show_default="as needed"),
@@ -140,7 +143,7 @@ def plot(
     data: DataFlag = None,
 ) -> None:
     """Draw results for a slide: everybody on one axis, a profile, a heat map by emotion, score
-    against cost, or models among people.
+    against cost, or models among people. `eqlab plot ladder` shows twelve published models; it needs no run.
 
     SVG needs nothing else; PNG and PDF are made by Chromium, if it is installed."""
     from eqlab.publish.plot import KINDS, check, kind_named, size_named
@@ -150,10 +153,17 @@ def plot(
         kind, *runs = runs
     kind_named(kind)
     size_named(size)
-    check(output)
-    check_writable(output)
-    found = found_runs(runs or [], 1, store, data)
+    here = str(output) == "-"
+    if not here:
+        check(output)
+        check_writable(output)
+    found = found_runs(runs or [], 1, store, data) if kind != "ladder" else []
     made = draw(kind=kind, size=size, alone=alone, beside=found)
+    if here:
+        from eqlab.cli.output import print_lines
+
+        print_lines(made.text)
+        return
     made.save(output)
     typer.echo(f"{made.charts} {'chart' if made.charts == 1 else 'charts'}: {output.resolve()}")
 

@@ -1,7 +1,6 @@
 """Results on the terminal: one table, then what holds for a benchmark said once, and what is one subject's own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eqlab.cli.output import print_table, say
@@ -12,7 +11,7 @@ from eqlab.tables.cells import estimate_text
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result
-    from eqlab.store.reader import StoredRun
+    from eqlab.publish.notebook import Conclusion
 
 
 def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
@@ -110,33 +109,8 @@ def result_json(result: Result) -> dict[str, Any]:
     return {**as_dict(replace(result, tables=())), "tables": [table_json(table) for table in result.tables]}
 
 
-# What a command that asked models says first: one sentence per benchmark, with the same verdict as the report's.
-@dataclass(frozen=True, slots=True)
-class Conclusion:
-    sentence: str
-    data: dict[str, Any]
-
-
-def conclusions(scored: "Sequence[tuple[StoredRun, Sequence[Result]]]") -> list[Conclusion]:
-    """In the order of the report's tables."""
-    from eqlab.comparison.tables import verdict_data
-    from eqlab.publish.groups import RunRecord, group
-    from eqlab.publish.ladder import ladder, ladder_sentence
-
-    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in scored]
-    found = []
-    for one in group(records):
-        verdicts = [verdict_data(verdict, one.things, rater) for rater, verdict in one.verdicts]
-        among = ladder(one)
-        place = ladder_sentence(one, among) if among else ""
-        sentence = f"{one.sentence} {place}" if place else one.sentence
-        data = {"title": one.title, "sentence": sentence, "verdicts": verdicts}
-        found.append(Conclusion(sentence, data))
-    return found
-
-
-def print_conclusions(found: Sequence[Conclusion]) -> None:
-    """Several are told apart by their titles."""
+def print_conclusions(found: "Sequence[Conclusion]") -> None:
+    """What a command that asked models says first. Several are told apart by their titles."""
     from eqlab.cli.output import say
 
     for one in found:

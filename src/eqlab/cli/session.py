@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from eqlab.cli.flags import check_writable
-from eqlab.cli.plain import end, next_step
+from eqlab.cli.plain import end, next_step, pasteable
 
 if TYPE_CHECKING:
     from eqlab.cli.money import Spending
@@ -45,7 +45,8 @@ def work(
     makes one more result of all subjects, `beside` more tables of each."""
     from eqlab.cli.money import print_usage, say_size
     from eqlab.cli.output import errors, harmless, print_json, print_table, say
-    from eqlab.cli.results import conclusions, print_conclusions, print_results, result_json, without_answers
+    from eqlab.cli.results import print_conclusions, print_results, result_json, without_answers
+    from eqlab.publish.notebook import conclusions
     from eqlab.publish.report.write import write_results
     from eqlab.runs.ask import Listener, run
     from eqlab.runs.parallel import cores, results_of
@@ -108,7 +109,7 @@ def work(
         if not (outcome.failures or outcome.lost or outcome.interrupted or unusable):
             say(_next(outcome.run, prepared, found))
     for text in unusable:
-        out.print(harmless(text), markup=False, style="red")
+        out.print(harmless(pasteable(text)), markup=False, style="red")
     failed = bool(outcome.failures or outcome.lost)
     end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable), limit=outcome.limit)
 
@@ -202,7 +203,7 @@ class Progress:
         from eqlab.cli.plain import harmless
 
         with suppress(OSError):  # a log on a full disk is no reason not to ask
-            self._out.print(harmless(text), markup=False)
+            self._out.print(harmless(pasteable(text)), markup=False)
 
     def begun(self, progress: dict[str, tuple[int, int]]) -> None:
         for subject, (done, total) in progress.items():

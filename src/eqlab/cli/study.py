@@ -1,12 +1,13 @@
 """`eqlab study`: studies with people. Here: write a study file, check it."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
-from eqlab.cli.plain import print_text
+from eqlab.cli.plain import pasteable, print_text
 from eqlab.cli.study_manage import File, begun_study
 from eqlab.core.settings import read_pairs
 
@@ -88,10 +89,19 @@ def init(
     for line in dict.fromkeys(said):
         out.print(line, markup=False)
     write_whole(path, text)
-    steps = ("check", "simulate", "lock", "serve") if source else ("check", "serve")
     print_text(f"{path} is written. Read it, change it, then:")
-    for step in steps:
-        print_text(f"  eqlab study {step} {path}")
+    for step, what in _PATH:
+        print_text(f"{pasteable(f'  eqlab study {step}')} {shlex.quote(str(path))}  # {what}")
+
+
+_PATH = (
+    ("check", "problems, minutes, cost, power"),
+    ("simulate", "rehearse it with made-up people"),
+    ("lock", "freeze the design and the analysis before anybody takes part"),
+    ("serve", "let people in"),
+    ("analyze", "who came, who is left out, the result"),
+)
+"""A study from its file to its result."""
 
 
 def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:

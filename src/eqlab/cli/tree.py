@@ -117,6 +117,8 @@ _LEADERBOARD = {
     "check": Door("Check submissions as build does; write nothing.", "leaderboard:check"),
 }
 
+_CI = {"init": Door("Write a workflow: run, baseline, gate, summary.", "ci:init")}
+
 _RESEARCH = {
     "items": Door("How good the items of a benchmark are.", "research:report"),
     "probe": Door("See whether models know the published items from memory.", "research:probe"),
@@ -145,6 +147,7 @@ TREE = {
     "view": Door("Look at runs in the browser, while they go on, too.", "view:view", "Look"),
     "runs": Door("What is in the store: list, show, export, import.", part="Look", doors=_RUNS, usual="list"),
     "study": Door("Studies with people: prepare, serve, analyse, publish.", part="People", doors=_STUDY),
+    "ci": Door("A gate for continuous integration: write the workflow.", part="Publish", doors=_CI),
     "leaderboard": Door("A static site that ranks models: build, submit, check.", part="Publish", doors=_LEADERBOARD),
     "cite": Door("Print what to cite for a run, as BibTeX.", "report:cite", "Publish"),
     "research": Door("Item quality, contamination, power, correlations, reproductions.", part="Research",
@@ -270,3 +273,19 @@ def made(name: str, door: Door) -> AnyCommand:
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name, cls=Leaf, hidden=bool(door.now))(function)
     return typer.main.get_command(alone)
+
+
+def takes(words: list[str]) -> tuple[list[str], set[str]]:
+    """The command that these words begin with, and the options it takes; nothing where they name none."""
+    doors, path, leaf = TREE, list[str](), None
+    for name in words:
+        door = doors.get(name)
+        if door is None:
+            break
+        path.append(name)
+        leaf, doors = door, door.doors or {}
+    if leaf is not None and leaf.doors is not None:
+        leaf = leaf.doors.get(leaf.usual)
+    if leaf is None:
+        return path, set()
+    return path, {flag for parameter in made(path[-1], leaf).params for flag in parameter.opts}

@@ -60,7 +60,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         """For notebooks; everything in it is text, escaped."""
         rows = [(one.contender.name, one.rank, one.contender.score) for one in self.verdict.standings]
-        columns = ("who", Column("rank", "rank", "rank"), "score")
+        columns = (Column("who", "model"), Column("rank", "rank", "rank"), "score")
         said = escape(conclusion(self.verdict, self.things, self.rater))
         return f"<p>{said}</p>{html_table(Table('', columns, rows))}"
 
@@ -277,6 +277,7 @@ def _what_it_is(found: Comparison, some: Sequence[AlikePair]) -> list[str]:
     return [f"{margin:g} points are {listed(said)}."] if said else []
 
 
+HOW_MANY = "How many it would take"
 _VOLATILE = ("snapshot", "calibration", "calibration_pairs", "raters", "defaults", "repeats")
 """Rules that may differ without making scores incomparable."""
 
@@ -318,7 +319,7 @@ def caveats(found: Comparison, missing: str) -> list[str]:
         )
     if any(pair.needed_range for pair in found.pairs):
         said.append(
-            f"How many it would take: for a power of {100 * POWER:.0f} %, asked as often as now, if the true "
+            f"{HOW_MANY}: for a power of {100 * POWER:.0f} %, asked as often as now, if the true "
             "difference is up to a standard error larger or smaller than the one seen, as it is in two cases of three."
         )
     return said

@@ -48,6 +48,8 @@ class EntrySource:
     """Hash of the item files: items are the same if they have the same id in the same files."""
     settings: str = ""
     """The model's own settings, where it has some: tells apart two results of one name."""
+    label: str = ""
+    """What the run says is behind the model's name (`--label`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class Entry:
     """Whether answers that could not be used count as 0 points, so that a score stands however few could be read."""
     lost: Lost | None = None
     """Answers that could not be used; None where there are none, where they count as 0, and in what a rater says."""
+    label: str = ""
+    """What the run says is behind the model's name."""
 
     @property
     def kind(self) -> tuple[str, str, str]:
@@ -255,6 +259,7 @@ def _entry(
         trials=tuple(tuple(trials[name]) for name in kept),
         counts_zero=missing == "zero" and bool(kept),
         lost=None if group or missing == "zero" else lost_of(own, result),
+        label="" if group else source.label,
     )
     if missing == "drop" and (not group or share is not None):
         return entry

@@ -20,7 +20,7 @@ from eqlab.comparison.tables import pair_data
 from eqlab.comparison.verdict import ALPHA, POWER, Pair, pair
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Cell, Column, Estimate, Table
-from eqlab.core.text import number, visible
+from eqlab.core.text import number, short_name, visible
 from eqlab.tables.cells import markdown_table, p_text, safe
 
 Outcome = Literal["worse", "better", "no worse", "the same", "cannot say", "undecided"]
@@ -176,8 +176,14 @@ def _check(title: str, benchmark: str, one: Entry, against: Entry, margin: float
         against.result.others.score_range if against.rater and against.result.others else (against.result.score_range)
     )
     whole, changed, failed = _with_losses(a, b, things)
+    same = (a.name, one.label) == (b.name, against.label)
     found = pair(
-        _named(whole, "candidate", a.name == b.name), _named(replace(b, lost=None), "baseline", a.name == b.name)
+        _named(whole, one.label or ("candidate" if a.name == b.name else ""), "candidate" if same else ""),
+        _named(
+            replace(b, lost=None),
+            against.label or ("baseline" if a.name == b.name else ""),
+            "baseline" if same else "",
+        ),
     )
     if found.separated is None or found.gain.value is None:
         why = found.why or "there is no difference to test"
@@ -212,8 +218,10 @@ def _with_losses(a: Contender, b: Contender, things: str) -> tuple[Contender, st
     return filled, f"{words}: {verb} as the worst answer.", failed
 
 
-def _named(one: Contender, role: str, same: bool) -> Contender:
-    return replace(one, name=f"{one.name} ({role})") if same else one
+def _named(one: Contender, mark: str, role: str) -> Contender:
+    """By its name and label; by its role too where both have the same."""
+    marks = [text for text in dict.fromkeys((mark, role)) if text]
+    return replace(one, name=f"{one.name} ({', '.join(marks)})") if marks else one
 
 
 def _at_most(found: Pair) -> float | None:
@@ -314,16 +322,27 @@ def _needed(check: Check) -> int | None:
 
 
 def verdict_words(found: Gate) -> str:
+    """The headline: who, by model and label where there is one pair, and how large the difference is."""
     allowed = f"{found.margin:g} points" if found.margin is not None else f"{100 * MARGIN:g} % of the scale"
+    pairs = [check.pair for check in found.checks if check.pair]
+    named = {(pair.a.name, pair.b.name) for pair in pairs}
+    a, b = (visible(short_name(one)) for one in (named.pop() if len(named) == 1 else (found.candidate, found.baseline)))
+    size = abs(pairs[0].gain.value or 0.0) if len(found.checks) == 1 and pairs else None
+    by = "" if size is None else f"{number(size, 2 if size < 0.05 else 1)} points "
     if found.worse:
-        return f"Worse: {found.candidate} against {found.baseline}."
+        on = "" if len(found.checks) == 1 else f" on {len(found.worse)} of {len(found.checks)} comparisons"
+        return f"FAIL: {a} is {by}worse than {b}{on}."
     if found.undecided:
-        return f"Undecided: {found.candidate} and {found.baseline} cannot be compared on everything."
+        return f"UNDECIDED: {a} and {b} cannot be compared on everything."
     if found.unsure:
-        return f"Cannot say: whether {found.candidate} loses more than {allowed} against {found.baseline}."
+        return f"CANNOT SAY: whether {a} loses more than {allowed} against {b}."
     if found.outcome == "the same":
-        return f"The same: {found.candidate} scores as {found.baseline} on everything that was asked."
-    return f"No worse: {found.candidate} against {found.baseline}, within {allowed}."
+        return f"PASS: {a} scores the same as {b} on everything that was asked."
+    better = sum(check.outcome == "better" for check in found.checks)
+    if size is not None and better:
+        return f"PASS: {a} is {by}better than {b}."
+    more = f"; better on {better} of {len(found.checks)} comparisons" if better else ""
+    return f"PASS: {a} is no worse than {b}, within {allowed}{more}."
 
 
 def passes_unsure(found: Gate, if_unsure: IfUnsure) -> str:

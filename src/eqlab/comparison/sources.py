@@ -7,7 +7,7 @@ from pathlib import Path
 from eqlab.benchmarks.eqbench.published import PUBLISHED
 from eqlab.comparison.contender import settings_of
 from eqlab.comparison.entries import EntrySource
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Result
 from eqlab.runs.published_results import PublishedReader, PublishedResult, is_published
 from eqlab.store.access import open_reader
@@ -77,7 +77,13 @@ def _runs(store: Reader, scored: Sequence[tuple[StoredRun, list[Result]]], pool:
     from eqlab.runs.pool import pooled
 
     return [
-        EntrySource(result, f"run {stored.id}", _items_of(stored, result), settings_of(stored.config, result.subject))
+        EntrySource(
+            result,
+            f"run {stored.id}",
+            _items_of(stored, result),
+            settings_of(stored.config, result.subject),
+            next((model.label for model in stored.config.models if model.subject == result.subject), ""),
+        )
         for stored, own in (pooled(store, scored) if pool else scored)
         for result in own
     ]
@@ -108,5 +114,5 @@ def _published(results: Iterable[PublishedResult], seen: set[str]) -> list[Entry
 def _file(name: str) -> Path:
     path = Path(name)
     if not path.is_file():
-        raise UsageError(f"There is no file {name}.", "Name an EQ-Bench result file, a run id, or published:MODEL.")
+        raise DataError(f"There is no file {name}.", "Name an EQ-Bench result file, a run id, or published:MODEL.")
     return path

@@ -43,3 +43,24 @@ def _of_group(group: str, path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":  #
     from importlib.metadata import entry_points as read_all  # loads a mail parser
 
     return tuple(read_all(group=group))
+
+
+def package_about(name: str) -> dict[str, str]:
+    """What an installed package says of itself: title, author, version and address, as far as it says them."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        found = metadata(name)
+    except PackageNotFoundError:
+        return {}
+
+    def first(*keys: str) -> str:
+        return next((value for key in keys for value in found.get_all(key) or () if value), "")
+
+    said = {
+        "title": first("Summary") or name,
+        "author": first("Author", "Author-email"),
+        "version": first("Version"),
+        "address": first("Home-page") or first("Project-URL").partition(", ")[2],
+    }
+    return {key: value for key, value in said.items() if value}

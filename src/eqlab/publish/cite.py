@@ -1,29 +1,51 @@
-"""How to cite a run: BibTeX of the product and of the studies, the items by hash, and a paragraph for the methods."""
+"""How to write about results: BibTeX of the product and of the studies, the items by hash, and a passage for methods
+and results, of one run or of a comparison."""
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 
-from eqlab.benchmarks.registry import bibtex
+from eqlab.benchmarks.registry import bibtex, bibtex_entry
+from eqlab.comparison.compare import HOW_MANY, Comparison, caveats
 from eqlab.comparison.contender import subject_name
+from eqlab.comparison.entries import Entry
+from eqlab.comparison.sentences import conclusion, listed
+from eqlab.comparison.verdict import Pair
+from eqlab.core.answers import in_words
+from eqlab.core.environment import package_about
 from eqlab.core.results import Result
-from eqlab.core.runs import OWN, BenchmarkConfig
-from eqlab.core.text import basis_of, is_number, utc, value_of
+from eqlab.core.runs import OWN, BenchmarkConfig, ModelConfig
+from eqlab.core.text import basis_of, is_number, number, utc, value_of
 from eqlab.store.reader import StoredRun
+from eqlab.tables.cells import p_text
 
-SETS = {"open": "the open items of EQ Lab", "published": "the study's published items", OWN: "items of our own"}
+SETS = {"published": "the study's published items", OWN: "items of our own"}
+TITLE = "the emotional intelligence of language models and of people, measured with the same questions"
+MOST_PAIRS = 10
+"""Differences that a passage spells out."""
+
+
+def software(version: str, note: str = "") -> str:
+    """EQ Lab itself, as BibTeX; its address where the package knows one."""
+    about = package_about("eqlab")
+    rows = {
+        "title": f"{{EQ Lab}}: {TITLE}",
+        "author": "{EQ Lab contributors}",
+        "year": str(date.today().year),
+        "version": version,
+        "url": about.get("address", ""),
+        "howpublished": "" if about.get("address") else "Python package eqlab",
+        "note": note,
+    }
+    return bibtex_entry("software", "eqlab", rows)
 
 
 def citation(stored: StoredRun, results: Sequence[Result], version: str) -> str:
     """A .bib file: the paragraph stands before the entries as a comment."""
     config = stored.config
-    papers = list(dict.fromkeys(paper for one in config.benchmarks if (paper := bibtex(one.name))))
-    product = f"""@software{{eqlab,
-  title = {{{{EQ Lab}}}},
-  author = {{{{EQ Lab contributors}}}},
-  version = {{{version}}},
-  note = {{Run {config.id}, {utc(stored.created_at)[:10]}}},
-}}"""
+    papers = _papers(one.name for one in config.benchmarks)
+    product = software(version, f"Run {config.id}, {utc(stored.created_at)[:10]}")
     return "\n\n".join([methods(stored, results, version), product, *papers]) + "\n"
 
 
@@ -31,7 +53,8 @@ def methods(stored: StoredRun, results: Sequence[Result], version: str) -> str:
     config = stored.config
     who = ", ".join(subject_name(model.subject) for model in config.models) or "people"
     said = [f"We asked {who} with EQ Lab {version} \\cite{{eqlab}} (run {config.id}, {utc(stored.created_at)[:10]})."]
-    said += [_benchmark(one, stored) for one in config.benchmarks]
+    titles = {result.benchmark: result.title for result in results}
+    said += [_benchmark(one, stored, titles.get(one.name, one.name)) for one in config.benchmarks]
     for result in results:
         head = result.headline
         if is_number(head.value):
@@ -40,14 +63,154 @@ def methods(stored: StoredRun, results: Sequence[Result], version: str) -> str:
     return "\n".join(f"% {line}" for line in textwrap.wrap(" ".join(said), 116, break_on_hyphens=False))
 
 
-def _benchmark(one: BenchmarkConfig, stored: StoredRun) -> str:
+def _benchmark(one: BenchmarkConfig, stored: StoredRun, title: str) -> str:
     config = stored.config
-    paper = re.search(r"\{(\w+),", bibtex(one.name))
-    cited = f" \\cite{{{paper.group(1)}}}" if paper else ""
-    items = SETS.get(one.item_set, f"the item set {one.item_set}")
+    items = SETS.get(one.item_set, "written for EQ Lab" if one.item_set == "open" else f"the item set {one.item_set}")
     asked = f"profile {config.profile}" + (f", at most {config.limit} items" if config.limit else "")
     times = f", each asked {config.repeats} times" if (config.repeats or 1) > 1 else ""
     return (
-        f"{one.name}{cited}, protocol {one.protocol}: {items} (sha256 {one.items_sha256}), {asked}{times}, "
-        f"seed {config.seed}."
+        f"{_cited(title, one.name, own=one.item_set != 'published')}, protocol {one.protocol}: {items} (sha256 "
+        f"{one.items_sha256}), {asked}{times}, seed {config.seed}."
     )
+
+
+def _cited(title: str, benchmark: str, *, own: bool) -> str:
+    """A study's questions by its name; questions written elsewhere have a name of their own, and its form."""
+    key = _key(bibtex(benchmark))
+    if not key:
+        return title
+    return f"{title}, in the form of {benchmark} \\cite{{{key}}}" if own else f"{title} \\cite{{{key}}}"
+
+
+def _key(paper: str) -> str:
+    found = re.search(r"\{([\w-]+),", paper)
+    return found.group(1) if found else ""
+
+
+def _papers(benchmarks: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(paper for name in benchmarks if (paper := bibtex(name))))
+
+
+# A comparison for a paper: plain text, and the BibTeX that stands beside it.
+def paper(
+    found: Sequence[Comparison], runs: Mapping[str, StoredRun], version: str, missing: str = "drop"
+) -> tuple[str, str]:
+    """(text, BibTeX) of comparisons; `runs`: those of the store that are compared, by id."""
+    passages = [passage for one in found for passage in (_methods_of(one, runs, version), _results_of(one, missing))]
+    cited = (
+        f"EQ Lab contributors ({date.today().year}). EQ Lab (version {version}) [Computer software]."
+        f" {package_about('eqlab').get('address', 'Python package eqlab')}."
+    )
+    papers = _papers(one.benchmark for one in found)
+    keys = ", ".join(f"[{key}]" for key in ("eqlab", *map(_key, papers)))
+    wrapped = [textwrap.fill(text, 100, break_on_hyphens=False) for text in (*passages, f"{cited} Cite {keys}.")]
+    return "\n\n".join(wrapped) + "\n", "\n\n".join([software(version), *papers]) + "\n"
+
+
+def _methods_of(one: Comparison, runs: Mapping[str, StoredRun], version: str) -> str:
+    """Who was asked what, when and how, and by which test differences are decided."""
+    everybody = listed([entry.name for entry in one.entries], most=12)
+    sizes = sorted({len(entry.items) for entry in one.entries if entry.items})
+    count = "" if not sizes else f"{sizes[0]} " if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]} "
+    key = _key(bibtex(one.benchmark))
+    cited = f" [{key}]" if key else ""
+    said = [f"Methods ({one.title}). We compared {everybody} on {count}{one.things} of {one.title}{cited} with EQ Lab "
+            f"{version} [eqlab]."]  # fmt: skip
+    own = {entry.name: run for entry in one.entries if (run := runs.get(entry.origin.removeprefix("run ")))}
+    asked = {(run.id, config.name): (run, config) for run in own.values() for config in run.config.benchmarks
+             if config.name == one.benchmark}  # fmt: skip
+    said += dict.fromkeys(f"{_asked(run, config)}." for run, config in asked.values())
+    models: dict[str, list[str]] = {}
+    for entry in one.entries:
+        models.setdefault("; ".join(_model(entry, own.get(entry.name))), []).append(entry.name)
+    said += [f"{listed(names, most=12)}: {words}." for words, names in models.items()]
+    if one.rater:
+        said.append(f"Replies were rated by {one.rater}.")
+    said.append(_test(one))
+    return " ".join(said)
+
+
+def _asked(run: StoredRun, one: BenchmarkConfig) -> str:
+    items = {"open": "Items: those written for EQ Lab", "published": "Items: the study's own"}.get(
+        one.item_set, "Items: our own"
+    )
+    times = run.config.repeats or 1
+    options = ", ".join(f"{name} {value}" for name, value in sorted(one.options.items()))
+    return (
+        f"{items} (sha256 {one.items_sha256}), protocol {one.protocol}, profile {run.config.profile}"
+        f"{f', {options}' if options else ''}, each asked {'once' if times == 1 else f'{times} times'}, seed "
+        f"{run.config.seed}"
+    )
+
+
+def _model(entry: Entry, run: StoredRun | None) -> list[str]:
+    if run is None:
+        return [f"{entry.origin} answers"]
+    own: ModelConfig | None = next((one for one in run.config.models if one.subject == entry.result.subject), None)
+    said = [f"run {run.id}, {utc(run.created_at)[:10]}"]
+    if own is not None:
+        settings = ", ".join(f"{name} {value}" for name, value in sorted(own.settings.items()))
+        said.append(settings or "the benchmark's settings")
+        said += [f"label {own.label}"] if own.label else []
+        said.append("answers forced into the form" if own.structured else "free text")
+    if entry.result.answered_as:
+        said.append(f"answered as {in_words(entry.result.answered_as)}")
+    if entry.unused:
+        said.append(f"{entry.unused} answers could not be used")
+    return said
+
+
+def _test(one: Comparison) -> str:
+    if not one.pairs:
+        return "Intervals are 95 % confidence intervals."
+    gaps = [pair.difference for pair in one.pairs]
+    ways = [
+        ("Student's t test of the paired differences", any(g.method == "paired" and g.differ is None for g in gaps)),
+        ("the exact test of signs where fewer than eight items differ", any(g.differ is not None for g in gaps)),
+        ("an unpaired test where items are not shared", any(g.method == "unpaired" for g in gaps)),
+    ]
+    tests = listed([name for name, used in ways if used])
+    more = f", corrected for all {len(gaps)} pairs where stated" if len(gaps) > 1 else ""
+    return (
+        f"Differences are tested two-sided at 5 % by {tests}{more}; intervals are 95 % confidence intervals. A lead "
+        "must hold with the leader's own refused, unreadable or failed answers counted as the worst possible."
+    )
+
+
+def _results_of(one: Comparison, missing: str) -> str:
+    said = [f"Results ({one.title}). {conclusion(one.verdict, one.things, one.rater)}"]
+    scores = [
+        f"{entry.name} {value_of(entry.score)} ({basis_of(entry.score)})"
+        for entry in one.entries
+        if is_number(entry.score.value)
+    ]
+    said.append(f"Scores: {'; '.join(scores)}.")
+    shown = one.pairs[:MOST_PAIRS]
+    if shown:
+        rest = (
+            f"; the other {len(one.pairs) - len(shown)} pairs are in the tables" if len(one.pairs) > len(shown) else ""
+        )
+        said.append(f"Differences: {'; '.join(_difference(pair) for pair in shown)}{rest}.")
+    known = one.entries[0].result.baselines
+    if known and not one.rater:
+        said.append(f"No-skill baselines: {', '.join(f'{base.name} {number(base.value, 1)}' for base in known)}.")
+    told = [text for text in caveats(one, missing) if not text.startswith(HOW_MANY)]  # of a plan, not of results
+    said += [text if text.endswith(".") else f"{text}." for text in told]
+    return " ".join(said)
+
+
+def _difference(pair: Pair) -> str:
+    gap = pair.difference
+    names = f"{pair.a.name} − {pair.b.name}"
+    if gap.value is None:
+        return f"{names}: undefined ({pair.why})"
+    interval = "" if gap.low is None or gap.high is None else f", 95 % CI {number(gap.low, 2)} to {number(gap.high, 2)}"
+    t = f", t({gap.df:.0f}) = {number(gap.value / gap.se, 2)}" if gap.se and gap.df and gap.differ is None else ""
+    p = "" if gap.p is None else f", {_p(gap.p)}"
+    all_pairs = "" if pair.p_jointly is None or pair.p_jointly == gap.p else f", all pairs {_p(pair.p_jointly)}"
+    return f"{names} = {number(gap.value, 2)} points{interval}, n = {gap.n}{t}{p}{all_pairs}"
+
+
+def _p(value: float) -> str:
+    text = p_text(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"

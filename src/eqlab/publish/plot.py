@@ -19,18 +19,18 @@ from eqlab.core.text import is_number, number, percentile_text, short, short_nam
 from eqlab.core.usage import Usage
 from eqlab.data.files import write_whole
 from eqlab.publish.groups import Group, RunRecord, group
-from eqlab.publish.report.opening import forests, opening
-from eqlab.publish.report.sections import heat_of, profiles_of
+from eqlab.publish.report.opening import forests, landscape, opening
+from eqlab.publish.sections import heat_of, profiles_of
 from eqlab.runs.panel import with_panels
 from eqlab.runs.parallel import results_of
 from eqlab.runs.pool import pooled
 from eqlab.store.reader import Reader, StoredRun
-from eqlab.tables.forest import Forest, ForestLine, fitted, standalone
+from eqlab.tables.forest import Forest, ForestLine, fitted, standalone, text_lines
 from eqlab.tables.scatter import Dot, Scatter, amount, scatter_file
 from eqlab.tables.svg import STEPS, HeatMap, bounds_of
 
-Kind = Literal["forest", "profile", "heat", "cost", "people"]
-KINDS: tuple[Kind, ...] = ("forest", "profile", "heat", "cost", "people")
+Kind = Literal["forest", "profile", "heat", "cost", "people", "ladder"]
+KINDS: tuple[Kind, ...] = ("forest", "profile", "heat", "cost", "people", "ladder")
 ENDINGS = (".svg", ".png", ".pdf")
 WIDTH = 1280
 SIZES = {"slide": (1280, 720), "paper": (720, 540), "square": (1080, 1080)}
@@ -53,6 +53,14 @@ class Picture:
     svg: str
     size: tuple[int, int]
     charts: int
+    forests: tuple[Forest, ...] = ()
+    """What was drawn, where it can be drawn in letters, too."""
+
+    def text(self, width: int) -> list[str]:
+        """The picture as lines of a terminal."""
+        if not self.forests:
+            raise UsageError("Only scores on one axis can be drawn in letters.", "Write an .svg, .png or .pdf file.")
+        return [line for forest in self.forests for line in (*text_lines(forest, width), "")]
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -76,7 +84,10 @@ def plot(
     alone: bool = False,
     beside: Sequence[tuple[StoredRun, Sequence[Result]]] = (),
 ) -> Picture:
-    """A picture of some runs of a store (ids, `last`, or what `find_run` returned) and of results from elsewhere."""
+    """A picture of some runs of a store (ids, `last`, or what `find_run` returned) and of results from elsewhere.
+    The kind `ladder` needs neither: published models, and a line left free for one's own."""
+    if kind_named(kind) == "ladder":
+        return forest_picture(landscape().forests, size_named(size))
     named = [runs] if isinstance(runs, str | StoredRun) else list(runs)
     found: list[tuple[StoredRun, Sequence[Result]]] = []
     if store is not None:
@@ -110,19 +121,24 @@ def picture(
     groups = group(records)
     if kind == "forest":
         drawn = [forest for one in groups for forest in (forests(one) if alone else opening(one, groups).forests)]
-        each = (size[0], size[1] // max(1, len(drawn))) if size else None
-        charts = [fitted(forest, each) if each else standalone(forest, WIDTH) for forest in drawn]
-    else:
-        charts = list(_charts(groups, kind))
+        if drawn:
+            return forest_picture(drawn, size)
+    charts = list(_charts(groups, kind)) if kind != "forest" else []
     if not charts:
         raise UsageError(f"These results have nothing for --kind {kind}.", "Choose another --kind, or other runs.")
     svg, height = _stacked(charts)
     if size is None:
         return Picture(svg, (WIDTH, height), len(charts))
-    if kind != "forest":
-        svg = svg.replace("<svg ", f'<svg viewBox="0 0 {WIDTH} {height}" ', 1)
-        svg = svg.replace(f'width="{WIDTH}" height="{height}"', f'width="{size[0]}" height="{size[1]}"', 1)
+    svg = svg.replace("<svg ", f'<svg viewBox="0 0 {WIDTH} {height}" ', 1)
+    svg = svg.replace(f'width="{WIDTH}" height="{height}"', f'width="{size[0]}" height="{size[1]}"', 1)
     return Picture(svg, size, len(charts))
+
+
+def forest_picture(drawn: Sequence[Forest], size: tuple[int, int] | None) -> Picture:
+    each = (size[0], size[1] // len(drawn)) if size else None
+    charts = [fitted(forest, each) if each else standalone(forest, WIDTH) for forest in drawn]
+    svg, height = _stacked(charts)
+    return Picture(svg, size or (WIDTH, height), len(charts), tuple(drawn))
 
 
 def _charts(groups: Sequence[Group], kind: Kind) -> Iterator[str]:

@@ -113,6 +113,42 @@ def standalone(forest: Forest, width: int = 1280) -> str:
     )
 
 
+def text_lines(forest: Forest, width: int) -> list[str]:
+    """The picture in letters, for a terminal: name, interval and dot, score; baselines as lines through all."""
+    low, high = forest.scale
+    own = [("your model", forest.own)] if forest.own else []
+    lines = [(short_name(line.name, min(_NAME, width // 3)), _value(line, ranked=False)) for line in forest.lines] + own
+    names, values = [name for name, _ in lines], [value for _, value in lines]
+    left, right = max(map(len, names), default=0), max(map(len, values), default=0)
+    room = max(20, width - left - right - 4)
+
+    def column(value: float) -> int:
+        return round((min(max(value, low), high) - low) / (high - low) * (room - 1))
+
+    shown = _merged([one for one in forest.baselines if on_axis(one[1], forest.scale)])
+    marks = {column(value) for _, value in shown}
+    drawn = [forest.title, ""]
+    for name, value in shown:
+        at, label = column(value), f"{short(name, 48)} {number(value, 1)}"
+        said = f"{label} ╷" if at + 2 + len(label) > room and at > len(label) else f"╷ {label}"
+        drawn.append(" " * (left + 2 + (at if said[0] == "╷" else at - len(label) - 1)) + said)
+    for place, name in enumerate(names):
+        cells = ["╎" if at in marks else " " for at in range(room)]
+        estimate = forest.lines[place].estimate if place < len(forest.lines) else None
+        if estimate is None:
+            cells = ["╎" if at in marks else "·" for at in range(room)]
+        elif estimate.value is not None and is_number(estimate.value):
+            if estimate.low is not None and estimate.high is not None:
+                for at in range(column(estimate.low), column(estimate.high) + 1):
+                    cells[at] = "─"
+            cells[column(estimate.value)] = "●"
+        drawn.append(f"{name:<{left}}  {''.join(cells)}  {values[place]:>{right}}".rstrip())
+    axis = [" "] * (room + 8)
+    for tick in ticks(*forest.scale):
+        axis[column(tick) : column(tick) + len(f"{tick:g}")] = f"{tick:g}"
+    return [*drawn, " " * (left + 2) + "".join(axis).rstrip()]
+
+
 _TYPE = 720
 """The narrowest drawing whose names and numbers do not meet; a canvas shows it as large as it can."""
 
@@ -173,11 +209,16 @@ def _words(line: ForestLine, baseline: int, linked: bool, ranked: bool) -> str:
     name = f'<text class="f-name" x="0" y="{baseline}">{escape(visible(short_name(line.name, _NAME)))}</text>'
     if linked and line.anchor:
         name = f'<a href="#{escape(line.anchor)}">{name}</a>'
+    value = escape(visible(_value(line, ranked)))
+    return name + f'<text class="f-value" x="100%" y="{baseline}" text-anchor="end">{value}</text>'
+
+
+def _value(line: ForestLine, ranked: bool) -> str:
+    """Score, interval and rank in words."""
     value = "no score" if not is_number(line.estimate.value) else value_of(line.estimate)
     if (bounds := interval_of(line.estimate)) not in (UNDEFINED, TOO_FEW):
         value += f" ({bounds})"
-    value += rank_text(line.rank) if ranked else ""
-    return name + f'<text class="f-value" x="100%" y="{baseline}" text-anchor="end">{escape(visible(value))}</text>'
+    return value + (rank_text(line.rank) if ranked else "")
 
 
 def _merged(baselines: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:

@@ -253,7 +253,7 @@ def _short_plan(
     if selection.structured:
         raise UsageError("The short forms were learned from answers in free text.", "Add --free-text.")
     if options.width and (selection.repeats or 1) > 1:
-        raise UsageError("An adaptive run asks every question once.", "Drop --repeats, or use --short.")
+        raise UsageError("An adaptive run asks every question once.", "Drop --repeats, or use -o short=40.")
     short.check_questions(questions)
     trials = trials_of(questions, short.first_questions(options), options, selection)
     for repeat in range(selection.repeats or 1):

@@ -1,0 +1,58 @@
+"""What Python's verbs return prints its verdict and can be drawn."""
+
+from xml.etree import ElementTree
+
+import pytest
+from reading import reader
+
+import eqlab
+
+
+@pytest.fixture
+def asked(server, tmp_path):
+    server.reply = reader
+    request = eqlab.Request(models=("timid", "wild"), base_url=server.url, benchmarks="eqbench", limit=20, items="open")
+    with eqlab.open_store(str(tmp_path / "s.db")) as store:
+        yield store, eqlab.run(eqlab.prepare(request), store)
+
+
+def test_an_outcome_says_what_came_of_it(asked):
+    store, outcome = asked
+    said = str(outcome)
+    assert said.startswith(f"Run {outcome.run}\n")
+    assert "timid" in said
+    assert "20 shared questions" in said
+    assert f"run {outcome.run}: " in repr(outcome)
+    assert "<p>" in outcome._repr_html_()
+    found = eqlab.results(store, outcome.run)
+    assert str(found) in said
+    assert list(found) == list(outcome.results)
+
+
+def test_what_is_compared_can_be_printed_and_drawn(asked):
+    store, outcome = asked
+    found = eqlab.compare_runs(outcome, store=store)
+    (comparison,) = found
+    assert str(found) == str(comparison) == str(outcome).partition("\n")[2]
+    for picture in (comparison.plot(), found.plot(size="slide"), eqlab.results(store, "last").plot(), outcome.plot()):
+        root = ElementTree.fromstring(picture._repr_svg_())
+        words = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
+        assert {"timid", "wild", "EQ Lab open dialogues"} <= words
+        assert not any("EQ-Bench v2" in (word or "") for word in words)
+    assert eqlab.to_frame(comparison).height == 1
+
+
+def test_a_run_that_stopped_says_so(server, tmp_path):
+    from aiohttp import web
+
+    server.reply = lambda body, number: web.Response(status=401, text="no")
+    request = eqlab.Request(models="m", base_url=server.url, benchmarks="eqbench", limit=2, items="open")
+    with eqlab.open_store(str(tmp_path / "s.db")) as store:
+        outcome = eqlab.run(eqlab.prepare(request), store)
+    assert "model:m stopped: " in str(outcome)
+
+
+def test_published_models_are_compared_and_drawn_without_a_store():
+    found = eqlab.compare_runs("published:gpt-4-0314", "published:gpt-4-0613")
+    assert "cannot be told apart" in str(found)
+    assert found.plot().svg.count('r="5"') == 2
