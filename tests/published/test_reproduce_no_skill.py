@@ -50,5 +50,5 @@ def test_without_data_it_says_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("EQLAB_DATA", str(tmp_path))
     report = reproduce(tmp_path)
     assert [one.split(":")[0] for one in report["summary"]["missing"]][:1] == ["seceu"]
-    assert {row["benchmark"] for row in report["rows"]} == {"EQ-Bench", "EmotionBench", "SAGE"}  # figures that ship
+    assert {row["benchmark"] for row in report["rows"]} == {"EmotionBench", "SAGE"}  # what is printed ships
     assert any("Not at hand: seceu" in sentence for sentence in STUDY.findings(report))
