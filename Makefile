@@ -11,8 +11,8 @@ SLICED := $(VENV)/.slice-ready
 # No bytecode ahead of time: of 24,000 files most are never imported.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 SLICE ?= tests/core tests/data tests/instruments tests/store
-# Two processes share the cores; threads would too.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+# Three processes on two cores: for a third of their time tests wait for servers, browsers and limits. No threads beside.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
 # Containers often forbid bytecode; tests start hundreds of processes, and each would compile everything anew.

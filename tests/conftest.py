@@ -1,6 +1,7 @@
 """What tests share: the published data, a chat server on loopback, stores of both kinds, a study and its people."""
 
 import asyncio
+import gc
 import json
 import os
 import sqlite3
@@ -74,6 +75,12 @@ SLOWEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take longest come first: a process gets a file at a time, and both should end together."""
     items.sort(key=lambda item: SLOWEST.index(item.path.name) if item.path.name in SLOWEST else len(SLOWEST))
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: the garbage collector need not look through them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def absent(what: str) -> NoReturn:

@@ -23,11 +23,6 @@ HOSTILE = '\x1b[2J\x1b]0;owned\x07=HYPERLINK("http://x") <script>alert(1)</scrip
 KEY = "sk-live-0123456789abcdef0123"
 
 
-def eqlab(*arguments, **more):
-    command = [sys.executable, "-c", "from eqlab.cli.main import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, **more)
-
-
 def test_nothing_is_unpickled_or_evaluated():
     """A store, an import or a reply must never become code."""
     forbidden = re.compile(
@@ -46,8 +41,9 @@ def hostile_run(tmp_path_factory):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("EQLAB_")} | own
     with chat_server() as server:
         server.reply = lambda body, n: HOSTILE + "\n" + (good(body) if n % 2 else "")
-        command = ("run", "-b", "eqbench", f"m{HOSTILE[:4]}", "--limit", "4", "--base-url", server.url)
-        done = eqlab(*command, "--store", "s.db", cwd=folder, env=environment)
+        command = [sys.executable, "-c", "from eqlab.cli.main import main; main()", "run", "-b", "eqbench"]
+        command += [f"m{HOSTILE[:4]}", "--limit", "4", "--base-url", server.url, "--store", "s.db"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
         assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
     return folder, done
 
@@ -69,21 +65,21 @@ def test_the_key_is_nowhere(hostile):
     assert not any(KEY.encode() in content for content in everything)
 
 
-def test_no_escape_reaches_the_terminal(hostile):
+def test_no_escape_reaches_the_terminal(eqlab, hostile):
     _, done = hostile
     shown = eqlab("show", "last", "--store", "s.db")
     listed = eqlab("runs", "--store", "s.db")
-    for text in (done.stdout, done.stderr, shown.stdout, shown.stderr, listed.stdout):
+    for text in (done.stdout, done.stderr, shown.out, shown.err, listed.out):
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
-    assert "\\x1b[2J" in shown.stdout  # shown, not hidden
-    assert "␛[2J" in listed.stdout
+    assert "\\x1b[2J" in shown.out  # shown, not hidden
+    assert "␛[2J" in listed.out
 
 
-def test_json_says_the_same_and_nothing_that_a_terminal_obeys(hostile):
+def test_json_says_the_same_and_nothing_that_a_terminal_obeys(eqlab, hostile):
     from eqlab.cli.plain import as_json
 
     for command in (("show", "last"), ("runs",)):
-        said = eqlab(*command, "--json", "--store", "s.db").stdout
+        said = eqlab(*command, "--json", "--store", "s.db").out
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", said)
     strange = {"a": ["\x9b31m\x7f\u202e\ud800\U000e0001 é\n", 1.5, None]}
     assert as_json(strange).isascii() is False
@@ -100,20 +96,19 @@ def test_the_report_runs_nothing(hostile):
     assert "default-src 'none'" in html.unescape(page)
 
 
-def test_spreadsheets_run_nothing_and_numbers_stay_numbers(server, tmp_path, monkeypatch):
+def test_spreadsheets_run_nothing_and_numbers_stay_numbers(eqlab, server):
     import polars as pl
 
-    monkeypatch.chdir(tmp_path)
     server.reply = lambda body, n: f"{'=+-@'[n % 4]}cmd|' /C calc'!A0\n{good(body)}"
     eqlab("run", "m", "-b", "eqbench", "--limit", "4", "--base-url", server.url, "--store", "s.db")
-    assert eqlab("export", "last", "-o", "a.csv", "--store", "s.db").returncode == 0
+    assert eqlab("export", "last", "-o", "a.csv", "--store", "s.db").code == 0
     frame = pl.read_csv("a.csv")
     text = [name for name, kind in frame.schema.items() if kind == pl.String]
     assert not [cell for name in text for cell in frame[name] if cell and cell[0] in "=+-@\t\r\n"]
     assert frame["text"].str.starts_with("'").sum() == 4
     for name in ("score", "latency", "at"):
         assert frame[name].dtype.is_numeric()
-    assert eqlab("export", "last", "-o", "a.jsonl", "--store", "s.db").returncode == 0
+    assert eqlab("export", "last", "-o", "a.jsonl", "--store", "s.db").code == 0
     rows = [json.loads(line) for line in Path("a.jsonl").read_text().splitlines()]
     assert all(row["text"][0] in "=+-@" for row in rows)  # exact where nothing can run
 
@@ -220,13 +215,12 @@ def test_a_server_that_repeats_a_key_is_not_quoted(said):
         assert len(shown) <= 300
 
 
-def test_a_server_that_shows_what_it_was_sent_gets_no_key_into_the_store(server, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_server_that_shows_what_it_was_sent_gets_no_key_into_the_store(eqlab, server, tmp_path, monkeypatch):
     monkeypatch.setenv("EQLAB_API_KEY", KEY)
     server.reply = lambda body, n: f"{good(body)}\n\nYour headers: Bearer {KEY}"
     done = eqlab("run", "-b", "eqbench", "m", "--limit", "2", "--base-url", server.url, "--store", "s.db")
-    assert done.returncode == 0, done.stderr
-    assert "(your-key)" in eqlab("show", "last", "--store", "s.db").stdout
+    assert done.code == 0, done.err
+    assert "(your-key)" in eqlab("show", "last", "--store", "s.db").out
     assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
+from later import Later
 
 from eqlab.analysis.agreement import (
     agreement,
@@ -19,6 +19,8 @@ from eqlab.analysis.agreement import (
     tables_agreement,
 )
 from eqlab.core.errors import UsageError
+
+spearmanr = Later("scipy.stats", "spearmanr")
 
 ratings = st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), min_size=4, max_size=60)
 

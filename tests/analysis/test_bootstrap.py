@@ -4,9 +4,11 @@ import time
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap as scipy_bootstrap
+from later import Later
 
 from eqlab.analysis.bootstrap import draw_totals, interval
+
+scipy_bootstrap = Later("scipy.stats", "bootstrap")
 
 
 def share(totals):

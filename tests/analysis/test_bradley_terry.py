@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from later import Later
 from scipy.optimize import check_grad
 
 from eqlab.analysis.bradley_terry import (
@@ -17,6 +17,8 @@ from eqlab.analysis.bradley_terry import (
 )
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.core.errors import UsageError
+
+sm = Later("statsmodels.api")
 
 
 def contest(seed, ability, prompts=40, tie=-np.inf, place=0.0, spread=0.0, judges=1, judge_spread=0.0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from later import Later
 
 from eqlab.analysis.clusters import (
     cluster_means,
@@ -18,6 +18,8 @@ from eqlab.analysis.clusters import (
     score_variation,
 )
 from eqlab.analysis.intervals import mean_estimate
+
+stats = Later("scipy.stats")
 
 
 def test_icc_follows_from_the_f_ratio():

@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, permutation_test, ttest_ind, ttest_rel
-from statsmodels.stats.power import TTestPower
+from later import Later
 
 from eqlab.analysis.comparison import above_p, cluster_points, items_needed, least, paired, unpaired
 from eqlab.core.errors import UsageError
+
+binomtest = Later("scipy.stats", "binomtest")
+permutation_test = Later("scipy.stats", "permutation_test")
+ttest_ind = Later("scipy.stats", "ttest_ind")
+ttest_rel = Later("scipy.stats", "ttest_rel")
+TTestPower = Later("statsmodels.stats.power", "TTestPower")
 
 scores = st.floats(-100, 100, allow_nan=False).map(lambda value: round(value, 3))
 pairs_of_scores = st.lists(st.tuples(scores, scores), min_size=2, max_size=30)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import f, t
-from statsmodels.regression.mixed_linear_model import MixedLM
+from later import Later
 
 from eqlab.analysis.components import (
     RESIDUAL,
@@ -25,6 +24,10 @@ from eqlab.analysis.components import (
     precision_table,
 )
 from eqlab.core.errors import UsageError
+
+f = Later("scipy.stats", "f")
+t = Later("scipy.stats", "t")
+MixedLM = Later("statsmodels.regression.mixed_linear_model", "MixedLM")
 
 
 def table(seed, items=60, repeats=5, sd=(2.0, 0.5, 1.0)):

@@ -4,13 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
-from scipy.stats import bootstrap, pearsonr, spearmanr
-from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+from later import Later
 
 from eqlab.analysis.correlation import associate, disattenuate, pearson, reliability_from_errors, split_half
 from eqlab.analysis.two_samples import describe, tost, welch_comparison
 from eqlab.core.results import Estimate
+
+stats = Later("scipy.stats")
+bootstrap = Later("scipy.stats", "bootstrap")
+pearsonr = Later("scipy.stats", "pearsonr")
+spearmanr = Later("scipy.stats", "spearmanr")
+CompareMeans = Later("statsmodels.stats.weightstats", "CompareMeans")
+DescrStatsW = Later("statsmodels.stats.weightstats", "DescrStatsW")
 
 
 def test_pearson_is_scipys():

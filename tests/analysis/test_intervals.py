@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from later import Later
 
 from eqlab.analysis.intervals import (
     clustered_share,
@@ -17,6 +17,8 @@ from eqlab.analysis.intervals import (
     sample_sd,
 )
 from eqlab.core.errors import UsageError
+
+stats = Later("scipy.stats")
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
+from later import Later
 
 from eqlab.analysis.equating import equate
 from eqlab.analysis.item_quality import (
@@ -16,6 +16,8 @@ from eqlab.analysis.item_quality import (
 )
 from eqlab.analysis.item_response import fit, two_intervals
 from eqlab.core.errors import UsageError
+
+sm = Later("statsmodels.api")
 
 
 def answers(seed, subjects=60, items=30, noise=10.0, slope=None):

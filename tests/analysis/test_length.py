@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from later import Later
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.length import (
@@ -18,6 +18,8 @@ from eqlab.analysis.length import (
     LengthReply,
     at_equal_length,
 )
+
+sm = Later("statsmodels.api")
 
 
 def drawn(seed: int, subjects: int = 4, items: int = 30, slope: float = 2.0, lost: float = 0.0) -> list[LengthReply]:

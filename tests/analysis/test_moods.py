@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import mannwhitneyu, pearsonr
-from sklearn.metrics import roc_auc_score
+from later import Later
 
 from eqlab.analysis.moods import concordance, concordance_cap, concordance_value, movement, profile
 from eqlab.core.errors import UsageError
+
+mannwhitneyu = Later("scipy.stats", "mannwhitneyu")
+pearsonr = Later("scipy.stats", "pearsonr")
+roc_auc_score = Later("sklearn.metrics", "roc_auc_score")
 
 
 def moods(seed, shift=8.0, noise=8.0, sizes=(60, 24, 24)):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import statsmodels.formula.api as smf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from later import Later
 
 from eqlab.analysis.panel import (
     PanelRatings,
@@ -16,6 +16,8 @@ from eqlab.analysis.panel import (
     preferences,
 )
 from eqlab.core.errors import UsageError
+
+smf = Later("statsmodels.formula.api")
 
 
 def panel(seed, prompts=40, subjects=4, judges=3, missing=0.0, severity=(0.8, 0.0, -0.8), shared=0.0, favour=0.0):

@@ -90,6 +90,7 @@ def study(seed, raters, *, ratings=10, prompts=100, rater_sd=0.6, prompt_sd=0.3,
     return found
 
 
+@pytest.mark.claims  # coverage over repetitions
 @pytest.mark.parametrize("raters", [5, 10])
 def test_few_raters_are_covered(raters):
     inside = 0
@@ -108,6 +109,7 @@ def test_few_raters_are_covered(raters):
     assert found.df == raters - 1 or found.df > 20
 
 
+@pytest.mark.claims
 def test_differences_pair_raters_and_prompts():
     inside = 0
     shared, apart = [], []

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from later import Later
 from scipy.optimize import check_grad, minimize
-from statsmodels.regression.mixed_linear_model import MixedLM
 
 from eqlab.analysis.crossed import Layout
 from eqlab.analysis.reml import RESIDUAL, _fixed, _Model, _term, variances
 from eqlab.core.errors import UsageError
+
+MixedLM = Later("statsmodels.regression.mixed_linear_model", "MixedLM")
 
 
 def crossed(seed, sizes=(6, 20, 4), sd=(3.0, 2.0, 1.5, 1.0, 1.0), missing=0.0):

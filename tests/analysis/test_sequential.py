@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from later import Later
 
 from eqlab.analysis.sequential import drift_for_power, inflation, obrien_fleming, outlook, rerandomised
 from eqlab.core.errors import UsageError
+
+norm = Later("scipy.stats", "norm")
 
 FOUR = obrien_fleming([0.25, 0.5, 0.75, 1.0])
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from later import Later
 
 from eqlab.analysis.two_samples import (
     Sample,
@@ -22,6 +21,9 @@ from eqlab.analysis.two_samples import (
     welch_comparison,
 )
 from eqlab.core.errors import UsageError
+
+sm = Later("statsmodels.api")
+stats = Later("scipy.stats")
 
 values = st.lists(st.integers(10, 50), min_size=3, max_size=40).filter(lambda found: len(set(found)) > 1)
 

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from later import Later
 
 from eqlab.analysis.two_way import over_judges, tastes, two_way
+
+stats = Later("scipy.stats")
 
 
 def spread(prompts, judges, both, n=20, df=3.0):

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from axe_playwright_python.sync_playwright import Axe
+from later import Later
+
+Axe = Later("axe_playwright_python.sync_playwright", "Axe")
 
 
 def sound(page: Any) -> None:

@@ -6,10 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from later import Later
 
 pytest.importorskip("playwright")
-
-from playwright.sync_api import expect
 
 from eqlab.analysis.comparison import paired
 from eqlab.analysis.intervals import mean_estimate
@@ -18,6 +17,8 @@ from eqlab.comparison.verdict import pair
 from eqlab.core.results import Estimate
 from eqlab.publish.leaderboard.build import Sources, build
 from eqlab.publish.leaderboard.site import compare_data
+
+expect = Later("playwright.sync_api", "expect")
 
 
 @pytest.fixture(scope="module")

@@ -4,16 +4,17 @@ import re
 from importlib.resources import files
 
 import pytest
+from later import Later
 
 pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
-
-from playwright.sync_api import expect
 
 from browser.accessible import sound
 from browser.devices import PHONE
 from browser.served import served
 from browser.test_participant import answer
+
+expect = Later("playwright.sync_api", "expect")
 
 OF_2021 = """
 delete AbortSignal.timeout;
@@ -72,7 +73,7 @@ def test_who_declines_in_a_browser_of_2021_has_declined(study, visit):
     page.goto(study.link())
     with page.expect_navigation():
         page.click("button[value=no]")
-    assert "You do not take part" in page.inner_text("main")
+    assert "You are not taking part" in page.inner_text("main")
 
 
 def test_a_chosen_answer_is_seen(study, visit):

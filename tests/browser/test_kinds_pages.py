@@ -1,6 +1,7 @@
 """The pages of every kind of study in a real browser: own questions, own scales, two replies side by side, a reply."""
 
 import pytest
+from later import Later
 
 pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
@@ -9,7 +10,6 @@ import re
 from dataclasses import replace
 
 from made_studies import made, write_replies
-from playwright.sync_api import expect
 
 from browser.accessible import sound
 from browser.devices import DESK, PHONE
@@ -18,6 +18,8 @@ from browser.test_participant import send
 from eqlab.store.store import Store
 from eqlab.study.results.analysis import people_result
 from eqlab.study.results.participants import read_participants
+
+expect = Later("playwright.sync_api", "expect")
 
 OWN = """
 [[before]]

@@ -3,17 +3,18 @@
 import re
 
 import pytest
+from later import Later
 
 pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
-
-from playwright.sync_api import expect
 
 from browser.accessible import sound
 from browser.devices import DESK, PHONE
 from browser.served import served, whole_design, with_language
 from eqlab.core.study import Panel
 from eqlab.study.texts import Texts, load
+
+expect = Later("playwright.sync_api", "expect")
 
 PAGES = 7  # consent, questionnaire, quiz, two trials, a check, debrief
 
@@ -24,15 +25,23 @@ def study(tmp_path):
         yield site
 
 
-def answer(page, pick=lambda index, count: (index * 3) % count):
-    """Choose something everywhere, what is asked for where something is asked for."""
-    asked = re.search(r"Please choose (\d)\.", page.inner_text("main"))
-    groups = page.locator("fieldset")
-    for index in range(groups.count()):
-        options = groups.nth(index).locator("label")
-        quiz = "What do you rate?" in page.inner_text("main")
-        number = 0 if quiz else int(asked.group(1)) - 1 if asked else pick(index, options.count())
-        options.nth(number).click()
+def answer(page, pick=lambda index, count: (index * 3) % count, by_hand=False):
+    """Choose something everywhere, what is asked for where something is asked for. A script chooses, in a tenth of the
+    time, unless a test is about doing it by hand."""
+    text = page.inner_text("main")
+    asked = re.search(r"Please choose (\d)\.", text)
+    labels = "groups => groups.map(group => group.querySelectorAll('label').length)"
+    counts = page.locator("fieldset").evaluate_all(labels)
+    quiz = "What do you rate?" in text
+    chosen = [
+        0 if quiz else int(asked.group(1)) - 1 if asked else pick(index, count) for index, count in enumerate(counts)
+    ]
+    if by_hand:
+        for index, number in enumerate(chosen):
+            page.locator("fieldset").nth(index).locator("label").nth(number).click()
+    else:
+        click = "(groups, chosen) => groups.map((group, i) => group.querySelectorAll('label')[chosen[i]].click())"
+        page.locator("fieldset").evaluate_all(click, chosen)
 
 
 def send(page):
@@ -41,11 +50,11 @@ def send(page):
         page.locator("#page button").first.click()
 
 
-def go(page, until=lambda page: False, look=lambda page: None):
+def go(page, until=lambda page: False, look=lambda page: None, by_hand=False):
     """Page after page to the end, or until."""
     while page.locator("#page").count() and not until(page):
         look(page)
-        answer(page)
+        answer(page, by_hand=by_hand)
         send(page)
 
 
@@ -78,7 +87,7 @@ def test_whole_way(study, visit, device):
 
     page.goto(study.link())
     assert page.url == f"{study.url}/s/small/page"  # no id in the address
-    go(page, look=look)
+    go(page, look=look, by_hand=True)
     expect(page.locator("#code")).to_have_text("C-COMPLETE")
     sound(page)
     assert len(seen) == PAGES
@@ -163,7 +172,7 @@ def test_without_javascript(study, visit):
     assert page.url.endswith("#q-2")
     for _ in range(PAGES):
         if page.locator("#page").count():
-            answer(page)
+            answer(page, by_hand=True)
             page.locator("#page button").first.click()
     expect(page.locator("#code")).to_have_text("C-COMPLETE")
     assert study.answered() == 5

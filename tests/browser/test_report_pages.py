@@ -3,15 +3,16 @@
 import re
 
 import pytest
+from later import Later
 
 pytest.importorskip("playwright")
-
-from playwright.sync_api import expect
 
 from eqlab.core.results import ByEmotion, Estimate, ItemScore, Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.report.page import item_files, render
+
+expect = Later("playwright.sync_api", "expect")
 
 
 def result(subject, benchmark, value):

@@ -3,16 +3,18 @@
 from pathlib import Path
 
 import pytest
+from later import Later
 
 pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
 
 from argon2 import PasswordHasher
-from playwright.sync_api import expect
 
 from browser.accessible import sound
 from browser.served import served, take, whole_design
 from eqlab.core.study import Pay
+
+expect = Later("playwright.sync_api", "expect")
 
 PASSWORD = "a long password"
 HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)

@@ -5,16 +5,18 @@ import threading
 from pathlib import Path
 
 import pytest
+from later import Later
 
 pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
 
-from playwright.sync_api import expect
 from talk_case import HELP, talking
 
 from browser.accessible import sound
 from browser.devices import DESK, PHONE
 from browser.test_comfort import OF_2021
+
+expect = Later("playwright.sync_api", "expect")
 
 DEVICES = {"desk": DESK, "phone": PHONE, "dark": {**PHONE, "color_scheme": "dark"}, "large": DESK}
 SHOTS = os.environ.get("EQLAB_SHOTS", "")

@@ -1,15 +1,16 @@
 """The reader of talks in a real browser, from disk: search, filters, two side by side, and nothing for axe."""
 
 import pytest
+from later import Later
 
 pytest.importorskip("playwright")
-
-from playwright.sync_api import expect
 
 from eqlab.core.results import Estimate, Result, Transcript, Utterance
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.report.talk_pages import talk_files
+
+expect = Later("playwright.sync_api", "expect")
 
 
 def held(who, item, score, outcome):

@@ -3,16 +3,18 @@
 import re
 
 import pytest
+from later import Later
 
 pytest.importorskip("playwright")
 pytest.importorskip("starlette")
 
-from playwright.sync_api import expect
 from view_case import fill, near, prepared
 
 from browser.accessible import sound
 from eqlab.store.store import Store
 from eqlab.view.app import make_site, serving
+
+expect = Later("playwright.sync_api", "expect")
 
 
 @pytest.fixture

@@ -5,14 +5,18 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 import pytest
+from later import Later
 from msgspec import structs
-from scipy.stats import beta, binom, binomtest
 from test_comparing import draw, result
 
 from eqlab.analysis.comparison import paired
 from eqlab.comparison.entries import EntrySource, entries
 from eqlab.comparison.gate import as_data, gate, junit_xml, markdown_page, verdict_words
 from eqlab.core.errors import UsageError
+
+beta = Later("scipy.stats", "beta")
+binom = Later("scipy.stats", "binom")
+binomtest = Later("scipy.stats", "binomtest")
 
 
 def own(*results, sets=None):

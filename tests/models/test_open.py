@@ -122,6 +122,7 @@ def test_without_the_extra_the_way_out_is_named(monkeypatch):
         ask("litellm/x/y", prompted("x"))
 
 
+@pytest.mark.claims  # it takes ten seconds to import
 def test_the_real_one_against_a_server(server, monkeypatch):
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from later import Later
 from sage_files import put, talk
-from scipy import stats
 
 from eqlab.core.errors import DataError
 from eqlab.reproduce.sage import findings, reproduce, tables
+
+stats = Later("scipy.stats")
 
 PRINTED = "deepseek-v3-2024-1227"
 

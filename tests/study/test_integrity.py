@@ -506,7 +506,7 @@ def test_a_study_that_has_begun_takes_no_simulated_people(make_participation):
 def test_a_study_with_simulated_people_cannot_be_locked_until_they_are_cleared(make_participation):
     participation = make_participation(batches=1)
     take(participation, simulated(participation, 1))
-    with pytest.raises(StoreError, match="1 simulated people") as error:
+    with pytest.raises(StoreError, match="holds 1 simulated person") as error:
         lock_plan(participation, "1")
     assert "study clear" in error.value.hint
     assert clear_simulated(participation, "ada") == 1

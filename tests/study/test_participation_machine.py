@@ -222,7 +222,7 @@ class Study(RuleBasedStateMachine):
 SETTINGS = settings(stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
-@pytest.mark.parametrize("orders", [15, pytest.param(40, marks=pytest.mark.claims)])
+@pytest.mark.parametrize("orders", [10, pytest.param(40, marks=pytest.mark.claims)])
 def test_any_order_of_events_sqlite(orders):
     machine = type("OnSqlite", (Study,), {})
     machine.TestCase.settings = settings(SETTINGS, max_examples=orders)
@@ -232,7 +232,7 @@ def test_any_order_of_events_sqlite(orders):
 def test_any_order_of_events_postgresql(postgres):
     Store(postgres).close()
     machine = type("OnPostgresql", (Study,), {"where": postgres})
-    machine.TestCase.settings = settings(SETTINGS, max_examples=8)
+    machine.TestCase.settings = settings(SETTINGS, max_examples=5)
     machine.TestCase().runTest()
 
 

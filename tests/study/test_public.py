@@ -85,7 +85,7 @@ def test_what_everybody_shares_is_told():
 def test_the_finished_table_is_held_against_the_promise():
     table = b"person,device\np1,phone\np2,phone\np3,tablet\n"
     check_groups(table, ["device"], 1)
-    with pytest.raises(DataError, match="1 people would share a combination of device, and 2 must"):
+    with pytest.raises(DataError, match="1 person would share a combination of device, and 2 must"):
         check_groups(table, ["device"], 2)
 
 

@@ -162,7 +162,7 @@ def test_charts_say_in_words_what_they_show(make_participation):
     take(participation, participation.arrive("1", "en"))
     participation.arrive("2", "en")
     finished, reached, minutes = charts(study_status(participation))
-    assert finished.says == "1 people have finished, of 2 places."
+    assert finished.says == "Finished: 1 of 2 places."
     assert finished.line
     assert next(bar.title.split(":")[1] for bar in reached.bars).startswith(" 2 reached")
     assert len(minutes.bars) == 1

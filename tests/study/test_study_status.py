@@ -5,12 +5,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from later import Later
 from small_study import SECONDS, answer_for, small_design, take
 
 from eqlab.core.study import Pay
 from eqlab.store.study.records import erase_person
 from eqlab.study.results.status import median_estimate, quantile, study_status
+
+stats = Later("scipy.stats")
 
 
 def paid(**more):

@@ -4,13 +4,23 @@ import time
 from dataclasses import replace
 
 import pytest
+from argon2 import PasswordHasher
 from small_study import small_design
 from web_case import HASH, PASSWORD, PROLIFIC, SECRET, enter, rows, walk
 
 from eqlab.core.errors import UsageError
 from eqlab.store.schema import places
+from eqlab.study.web import credentials as credentials_module
 from eqlab.study.web.credentials import credentials, keep_password, make_hash
 from eqlab.study.web.settings import check_secret, is_local
+
+
+@pytest.fixture(autouse=True)
+def _cheap_hashes(monkeypatch):
+    cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    assert credentials_module._hasher.memory_cost >= 2**16, "the product's own are dear"
+    monkeypatch.setattr(credentials_module, "_hasher", cheap)
+
 
 # -- the researcher ------------------------------------------------------------------------------------------------
 

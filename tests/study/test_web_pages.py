@@ -167,12 +167,12 @@ def test_points_are_dealt_out_until_none_is_left(make_site):
     site = make_site(replace(design, batches=tuple(dealt)))
     client = site.browser()
     page = client.post("/s/small/page", data=fill(client.post("/s/small/start").text))
-    assert "Deal out 10 points over these" in page.text
+    assert "Share out 10 points among these" in page.text
     assert '<output id="left">10</output>' in page.text
     given = {**fields_of(page.text), "v.joy": "4", "v.fear": "3", "v.anger": "1"}
     refused = client.post("/s/small/page", data=given)
     assert refused.status_code == 422
-    assert "Please deal out exactly 10 points" in refused.text
+    assert "Please share out exactly 10 points" in refused.text
     assert '<output id="left">2</output>' in refused.text
     assert refused.text.count(" checked") == 3
     more = client.post("/s/small/page", data={**fields_of(refused.text), **given, "v.fear": "5"})

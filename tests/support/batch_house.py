@@ -7,6 +7,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from aiohttp import web
@@ -95,10 +96,16 @@ class House:
         return batch["looks"] >= self.looks_needed
 
 
-def adapter(kind: Any, body: Any) -> None:
+@cache
+def _validator(kind: Any) -> Any:
+    """Made once: for the types of a request it takes a quarter of a second."""
     import pydantic
 
-    pydantic.TypeAdapter(kind).validate_python(body)
+    return pydantic.TypeAdapter(kind)
+
+
+def adapter(kind: Any, body: Any) -> None:
+    _validator(kind).validate_python(body)
 
 
 def streamed(said: Any) -> Any:

@@ -134,6 +134,7 @@ def test_a_node_killed_at_work_loses_nothing_and_doubles_nothing(cluster, server
     assert KEY not in out + err
 
 
+@pytest.mark.claims
 def test_workers_start_servers_on_gpus_and_write_to_postgresql(cluster, postgres, tmp_path):
     file = tmp_path / "s.toml"
     file.write_text(

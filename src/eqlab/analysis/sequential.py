@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq
 
-from eqlab.analysis.arrays import Floats
+from eqlab.analysis.arrays import Flags, Floats
 from eqlab.analysis.special import ndtr, ndtri
 from eqlab.core.errors import UsageError
 
@@ -141,19 +141,20 @@ def rerandomised(
     random = np.random.default_rng(seed)
     full = min(len(arm), len(reference))
     sizes = [round(share * full) for share in design.looks]
-    stops = np.zeros(len(sizes) + 1)
-    for _ in range(orders):
-        one, other = random.permutation(arm)[:full], random.permutation(reference)[:full]
-        stops[_first_crossing(one, other, sizes, design.bounds)] += 1
-    shares = stops / orders
+    drawn = np.empty((2, orders, full))
+    for order in range(orders):
+        drawn[0, order], drawn[1, order] = random.permutation(arm)[:full], random.permutation(reference)[:full]
+    stopped = np.full(orders, len(sizes))
+    for look in reversed(range(len(sizes))):
+        stopped[_crossed(drawn[:, :, : sizes[look]], design.bounds[look])] = look
+    shares = np.bincount(stopped, minlength=len(sizes) + 1) / orders
     used = float(shares[:-1] @ np.array(sizes)) + float(shares[-1]) * full
     return shares.tolist(), used
 
 
-def _first_crossing(one: Floats, other: Floats, sizes: Sequence[int], bounds: Sequence[float]) -> int:
-    for index, (size, bound) in enumerate(zip(sizes, bounds, strict=True)):
-        first, second = one[:size], other[:size]
-        se = math.sqrt(float(first.var(ddof=1) + second.var(ddof=1)) / size)
-        if se > 0 and abs(float(first.mean() - second.mean())) / se >= bound:
-            return index
-    return len(sizes)
+def _crossed(drawn: Floats, bound: float) -> Flags:
+    """Which orders are at or beyond the bound: groups × orders × raters."""
+    se = np.sqrt(drawn.var(axis=2, ddof=1).sum(axis=0) / drawn.shape[2])
+    first, second = drawn.mean(axis=2)
+    crossed: Flags = (se > 0) & (np.abs(first - second) >= bound * se)
+    return crossed

@@ -164,6 +164,8 @@ def _same_lock(participation: "Participation", content: dict[str, Any]) -> None:
 
 
 def _say_check(where: str, found: "SealCheck") -> bool:
+    from eqlab.core.text import people
+
     rest = (
         ("erased since", found.erased),
         ("CHANGED", found.changed),
@@ -171,7 +173,7 @@ def _say_check(where: str, found: "SealCheck") -> bool:
         ("ADDED with an earlier date", found.added),
     )
     print_text(
-        f"{where}: answers of {found.same} people as they were sealed"
+        f"{where}: answers of {people(found.same)} as they were sealed"
         + "".join(f"; {words}: {count}" for words, count in rest if count)
         + "."
     )
@@ -300,12 +302,13 @@ def erase(
 
 def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
     """Delete the simulated people of a study, so that it can be locked and begin."""
+    from eqlab.core.text import people
     from eqlab.store.study.records import clear_simulated
     from eqlab.study.results.analysis import current_user
 
     with begun_study(file, store, data) as participation:
         gone = clear_simulated(participation, current_user())
-    print_text(f"Deleted: {gone} simulated people. Their places are open again.")
+    print_text(f"Deleted: {people(gone, 'simulated')}. Their places are open again.")
 
 
 # `eqlab study analyze`: what came of a study, and what it may be called.

@@ -137,7 +137,7 @@ def signals(
         print_table(signal_table(found))
         return
     write_whole(output, table_csv(signal_table(found)))
-    typer.echo(f"{output}  {len(found)} people, {sum(bool(one.flags) for one in found)} with a flag")
+    typer.echo(f"{output}  people: {len(found)}, with a flag: {sum(bool(one.flags) for one in found)}")
 
 
 def release(

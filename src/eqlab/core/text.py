@@ -251,3 +251,8 @@ def money(amount: float | None, currency: str) -> str:
     if amount and amount < 0.005:
         return f"{amount:.2g} {currency}" if amount >= 0.0001 else f"< 0.0001 {currency}"
     return f"{amount:,.2f} {currency}"
+
+
+def people(count: int, kind: str = "") -> str:
+    """1 person, 2 people; 2 simulated people."""
+    return " ".join(filter(None, (str(count), kind, "person" if count == 1 else "people")))

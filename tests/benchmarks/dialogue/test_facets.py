@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy import stats
+from later import Later
 
 from eqlab.benchmarks.dialogue.result import (
     LISTENER,
@@ -19,6 +19,8 @@ from eqlab.benchmarks.dialogue.result import (
     speaker_line,
 )
 from eqlab.benchmarks.dialogue.talked import Said, Talked
+
+stats = Later("scipy.stats")
 
 
 def cells(seed, *, listeners=6, personas=40, speakers=8, sd=(5.0, 8.0, 10.0, 6.0)):

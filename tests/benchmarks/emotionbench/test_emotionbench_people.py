@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from later import Later
 
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
 from eqlab.benchmarks.emotionbench.items import OPEN
@@ -15,6 +15,8 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.runs import PEOPLE
 from eqlab.instruments.catalogue import PANAS
+
+stats = Later("scipy.stats")
 
 EB = EmotionBench()
 CONTENT = files("eqlab.data").joinpath("open", OPEN).read_bytes()

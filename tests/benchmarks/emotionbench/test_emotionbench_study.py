@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind
+from later import Later
 
 from eqlab.benchmarks.emotionbench.measures import MeasurePlace, People
 from eqlab.benchmarks.emotionbench.people import Paired
@@ -15,6 +15,8 @@ from eqlab.benchmarks.emotionbench.study import (
     hypothesis_table,
     hypothesis_words,
 )
+
+ttest_ind = Later("scipy.stats", "ttest_ind")
 
 PLACES = tuple(
     MeasurePlace(e, 0, "f", f"{e}-{i}") for e, n in (("Anger", 20), ("Neutral", 12), ("Positive", 12)) for i in range(n)

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from later import Later
 
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures, People, groups
 from eqlab.benchmarks.emotionbench.views import agreement, cells, norms, people_cells, repeats_alike, situation_changes
+
+stats = Later("scipy.stats")
 
 P, N = "Positive Affect", "Negative Affect"
 PLACES = tuple(

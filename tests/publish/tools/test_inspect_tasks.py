@@ -2,17 +2,22 @@
 
 import json
 import math
+from importlib.util import find_spec
 
 import fixed_replies as replies
 import pytest
+from later import Later
 from typer.testing import CliRunner
 
 import eqlab as api
 from eqlab.cli.main import app
 from eqlab.core.errors import UsageError
 
-inspect_ai = pytest.importorskip("inspect_ai")
-pytestmark = pytest.mark.filterwarnings("ignore")
+inspect_ai = Later("inspect_ai")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(find_spec("inspect_ai") is None, reason="inspect_ai is not installed"),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select
 
 from eqlab.core.runs import PERSON
+from eqlab.core.text import people as people_in_words
 from eqlab.store.engine import take_turn
 from eqlab.store.schema import answers, chain, participants, studies
 
@@ -172,13 +173,9 @@ def against_tables(
             "the tables hold {} whom no server assigned to a place",
         ),
     )
-    return [words.format(_people(count)) for count, words in counts if count]
+    return [words.format(people_in_words(count)) for count, words in counts if count]
 
 
 def _ended_otherwise(one: Link, row: Row[Any]) -> bool:
     """Whoever is banned after the end is told of elsewhere: a researcher did it."""
     return one.kind in ENDS and row.state != "banned" and (row.state, row.ended_at) != (one.kind, one.at)
-
-
-def _people(count: int) -> str:
-    return "1 person" if count == 1 else f"{count} people"

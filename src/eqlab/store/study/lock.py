@@ -13,6 +13,7 @@ from sqlalchemy import Connection, func, select, update
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import SIMULATED
+from eqlab.core.text import people
 from eqlab.store.engine import kept_copy, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
 from eqlab.store.study.chain import breaks
@@ -121,7 +122,7 @@ def lock_plan(
         simulated = _simulated(connection, participation.study.id)
         if simulated:
             raise StoreError(
-                f"{simulated} simulated people are in study '{participation.study.id}'.",
+                f"Study '{participation.study.id}' holds {people(simulated, 'simulated')}.",
                 "Clear them first: 'eqlab study clear FILE'.",
             )
         now = participation.clock()
@@ -225,11 +226,11 @@ def _objection(lock: Lock | None, first: float | None, removed: _Removed, plan: 
     if first is not None and first <= lock.at:
         return f"the plan was locked on {moment(lock.at)}, after the first answer of {moment(first)}"
     if removed.unlocked:
-        return f"{removed.unlocked} of the people who were erased had answered before the plan was locked"
+        return f"{people(removed.unlocked)} who had answered before the plan was locked were erased"
     if removed.by_researcher:
         return (
-            f"the answers of {removed.by_researcher} people were erased or shut out by a researcher after the plan was "
-            "locked, and nobody can tell what they would have changed"
+            f"the answers of {people(removed.by_researcher)} were erased or shut out by a researcher after the plan "
+            "was locked, and nobody can tell what they would have changed"
         )
     if plan_sha256(plan) != lock.sha256:
         return f"the plan is not the one that was locked on {moment(lock.at)}: {differences(lock.plan, plan)}"

@@ -18,6 +18,7 @@ from typing import Any
 
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.moves import is_simulated
+from eqlab.core.text import people as people_in_words
 from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
@@ -54,8 +55,8 @@ def publish(
     people = [person for person in read_participants(participation).people if person.consented_at is not None]
     if len(people) < smallest:
         raise UsageError(
-            f"Study '{participation.study.id}' has {len(people)} people; a release needs at least {smallest}, so that "
-            "nobody stands alone.",
+            f"Study '{participation.study.id}' has {people_in_words(len(people))}; a release needs at least "
+            f"{smallest}, so that nobody stands alone.",
             "Wait for more people, or pass the whole export on to somebody you trust.",
         )
     secrets.SystemRandom().shuffle(people)  # the order of arrival would tell the time
@@ -197,8 +198,8 @@ def check_groups(people_csv: bytes, traits: Collection[str], smallest: int) -> N
     least = min(sizes.values(), default=0)
     if least < smallest:
         raise DataError(
-            f"The release was not written: {least} people would share a combination of {', '.join(traits)}, and "
-            f"{smallest} must.",
+            f"The release was not written: {people_in_words(least)} would share a combination of {', '.join(traits)}, "
+            f"and {smallest} must.",
             "This is a fault of EQ Lab; please report it.",
         )
 

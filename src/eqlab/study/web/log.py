@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eqlab.core.errors import StoreError
+from eqlab.core.text import people
 from eqlab.study.results.status import StudyStatus, study_status
 from eqlab.study.served_study import ServedStudy
 
@@ -129,7 +130,7 @@ def alerts(now: StudyStatus) -> Iterator[Alert]:
     if now.attention.low is not None and now.attention.low > _INATTENTIVE:
         yield Alert(now.study, "attention", f"{now.attention.value:.0f} % of attention checks are failed.")
     if now.impossible >= 3:
-        yield Alert(now.study, "times", f"The browsers of {now.impossible} people claim page times that cannot be.")
+        yield Alert(now.study, "times", f"Browsers claim page times that cannot be, those of {people(now.impossible)}.")
 
 
 class AlertWatch:

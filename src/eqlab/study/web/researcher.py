@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from eqlab.core.results import as_dict
+from eqlab.core.text import people as people_in_words
 from eqlab.store.study.researchers import (
     ROLES,
     Researcher,
@@ -251,7 +252,7 @@ def charts(now: StudyStatus) -> tuple[Chart, ...]:
 def _progress(now: StudyStatus) -> Chart:
     """People who finished, over the time since the first came."""
     ends, start = now.finished_at, now.first_at
-    says = f"{len(ends)} people have finished, of {now.places} places."
+    says = f"Finished: {len(ends)} of {now.places} places."
     if not ends or start is None:
         return Chart("Finished", says)
     span = max(now.at - start, 1.0)
@@ -268,7 +269,7 @@ def _leaving(now: StudyStatus) -> Chart:
     """How many reached each page."""
     counts = [page.reached for page in now.pages]
     left = sum(page.left for page in now.pages)
-    says = f"{left} people left on the way; {counts[-1] if counts else 0} reached the last page."
+    says = f"Left on the way: {left}; reached the last page: {counts[-1] if counts else 0}."
     titles = [f"page {page.number} ({page.kind}): {page.reached} reached, {page.left} left" for page in now.pages]
     return Chart(
         "Reached each page", says, _bars(counts, titles), top=str(max(counts, default=0)), ends=("first", "last")
@@ -284,7 +285,9 @@ def _minutes(now: StudyStatus) -> Chart:
     counts = [0] * (int(max(minutes) / width) + 1)
     for one in minutes:
         counts[int(one / width)] += 1
-    titles = [f"{n * width:.0f} to {(n + 1) * width:.0f} min: {count} people" for n, count in enumerate(counts)]
+    titles = [
+        f"{n * width:.0f} to {(n + 1) * width:.0f} min: {people_in_words(count)}" for n, count in enumerate(counts)
+    ]
     says = f"From {min(minutes):.0f} to {max(minutes):.0f} minutes."
     ends = ("0", f"{len(counts) * width:.0f} min")
     return Chart("Minutes needed", says, _bars(counts, titles), top=str(max(counts)), ends=ends)
