@@ -124,7 +124,7 @@ def test_people_with_gaps_against_models_are_told_from_weaker_subjects():
 
 
 def test_one_scale_is_one_where_items_keep_their_places():
-    """Items that shift by 6 points between people and models, or ways of asking, are seen; those that do not are not."""
+    """Items that shift by 6 points between people and models, or ways of asking, are seen; others are not."""
     table, groups = people_and_models(5, people=120, each=20)
     people = np.array(groups) == "people"
     shifts = np.random.default_rng(1).normal(0, 6, table.shape[1])

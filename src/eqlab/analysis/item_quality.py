@@ -247,8 +247,8 @@ def one_factor(scores: npt.ArrayLike, draws: int = 200, seed: int = 0) -> Factor
         turned -= turned.mean(axis=0)
         turned -= first @ (first.T @ turned)  # it has as little room as what is left, and as much variance
         drawn.append(_largest(turned) / float((turned**2).sum()) * float((rest**2).sum()) / total)
-    shares = (float(size) ** 2 / total for size in sizes[:2])
-    return Factors(len(table), table.shape[1], *shares, float(np.quantile(drawn, 0.95)))
+    one, next_one = (float(size) ** 2 / total for size in sizes[:2])
+    return Factors(len(table), table.shape[1], one, next_one, float(np.quantile(drawn, 0.95)))
 
 
 def _largest(table: Floats) -> float:
