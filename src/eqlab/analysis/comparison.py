@@ -114,7 +114,7 @@ def _clustered(one: Floats, other: Floats, group: Ints, level: float) -> Differe
     """Whole clusters as units; n still counts items. Too few clusters: a difference, and no interval or test."""
     gaps = one - other
     whole = paired(cluster_points(gaps, group), np.zeros(int(group.max()) + 1), level)
-    won = float((gaps > 0).mean() + 0.5 * (gaps == 0).mean())
+    won = float((np.sign(gaps) + 1).mean()) / 2
     return replace(whole, n=len(one), effect=_effect(float(gaps.mean()), one, other, len(one) - 1), superiority=won)
 
 
