@@ -223,7 +223,7 @@ def marked(table):
 
 
 def test_an_item_is_stable_where_k_of_n_repeats_are_right():
-    """The baseline is right in four of five everywhere; the candidate in three of five on the first ten of sixty: by the
+    """The baseline is right in four of five everywhere; the candidate in three of five on ten of sixty: by the
     mean a loss of 3 points, by stable items one of 17."""
     base = np.full((60, 5), 100.0)
     base[:, 4] = 0.0
