@@ -67,19 +67,22 @@ def serve_study(store: str, port: int, made: Design, workers: int) -> None:
 def talk_design(models: str, places: int) -> Design:
     """People who talk with a model at this address; the study pays for three calls a person and not one more."""
     import tempfile
+    from importlib import import_module
 
     import _support  # noqa: F401
-    from talk_case import PANEL, talk_text
 
     from eqlab.store.store import Store
     from eqlab.study.build_design import design_of
     from eqlab.study.file import read_study
 
+    case = import_module("talk_case")
     limits = f"max_calls = {3 * places}\nmax_calls_person = 3\nper_minute = 600\nper_minute_all = 100000"
-    text = talk_text(models, talk=limits, patience=120).replace("people_per_batch = 50", f"people_per_batch = {places}")
+    text = case.talk_text(models, talk=limits, patience=120).replace(
+        "people_per_batch = 50", f"people_per_batch = {places}"
+    )
     with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/made.db") as store:
         made = design_of(read_study(text), store)
-    return replace(made, study=replace(made.study, panel=PANEL))
+    return replace(made, study=replace(made.study, panel=case.PANEL))
 
 
 def serve_bare(port: int, size: int) -> None:
