@@ -16,7 +16,7 @@ def test_a_model_replaced_during_the_run(eqlab, server, tmp_path):
     assert done.code == 0, done.err
     said = "openai/gpt-4o was replaced during the run"
     assert said in done.out
-    (heads,) = [line for line in done.out.splitlines() if line.startswith("who") and "score" in line]
+    (heads,) = [line for line in done.out.splitlines() if line.startswith("model") and "score" in line]
     assert heads.rstrip().endswith("answered as")
     assert "openai/gpt-4o was asked, but gpt-4o-mini answered (2 replies)" in done.out
     assert said in (tmp_path / "r.html").read_text()

@@ -116,6 +116,8 @@ def test_advanced_options_stand_last(eqlab):
     one, _, advanced = rest.partition("Advanced:")
     assert "--limit" in usual
     assert "--speaker" in one
+    for flag in ("--situations", "--style", "--short", "--adaptive", "--width", "--perturb"):
+        assert f" {flag} " not in usual + one + advanced, "an -o option; the flag works for a release"
     for flag in ("--timeout", "--silence", "--patience", "--dialect", "--max-concurrency", "--poll"):
         assert flag in advanced
         assert flag not in usual

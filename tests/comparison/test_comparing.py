@@ -172,7 +172,7 @@ def test_repeats_split_the_spread():
     assert own[150, 5] < own[150, 1] / 1.8  # items cancel, so repeats buy nearly their full worth
     titles = [table.title for table in tables(found)]
     spread = ["Where the spread comes from", "Standard errors of other designs", "Where they disagree most"]
-    assert titles == ["EQ-Bench v2", "Every two", *spread]
+    assert titles == ["EQ-Bench v2", "All pairs", *spread]
 
 
 def test_orders_are_told_apart_where_they_were_asked_twice():

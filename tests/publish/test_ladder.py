@@ -4,12 +4,19 @@ from dataclasses import replace
 
 import pytest
 
+pytest.importorskip("starlette")
+
+from view_case import View, words
+
 from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.benchmarks.eqbench.published import asked_of_figures, run_of_figures, score
 from eqlab.core.runs import ModelConfig, RunConfig
 from eqlab.data.figures import published_figures
 from eqlab.publish.groups import RunRecord, group
 from eqlab.publish.ladder import LANDSCAPE, ladder, ladder_sentence
+from eqlab.publish.leaderboard.entries import BoardEntry
+from eqlab.publish.leaderboard.site import among_published
+from eqlab.publish.leaderboard.tables import boards
 from eqlab.publish.report.opening import openings
 from eqlab.runs.identity import named
 from eqlab.runs.score import titled
@@ -74,3 +81,23 @@ def test_results_on_open_items_are_not_called_by_the_studys_name():
     assert (own.title, own.headline.name) == ("EQ Lab open dialogues", "EQ Lab open dialogues")
     assert "EQ-Bench" not in own.sentence
     assert titled(score(run), replace(asked, item_set="published")).title == "EQ-Bench v2"
+
+
+def test_a_board_without_published_results_has_its_place_among_them():
+    own = record("lmsys/vicuna-7b-v1.1", questions=40)
+    (board,) = boards([BoardEntry(own, own.results[0], "run", "r")])
+    found = among_published(board)
+    assert found.among.startswith("Among 12 published models on the same 40 questions (rank of 13): mine is ")
+    assert [line.beside for forest in found.forests for line in forest.lines].count(False) == 1
+    (listed,) = boards([BoardEntry(own, own.results[0], "published", "r")])
+    assert among_published(listed) is None
+
+
+def test_the_first_page_of_a_view_has_it_too(skilled_store):
+    view = View(skilled_store[0])
+    groups = group([record("lmsys/vicuna-7b-v1.1", questions=40)])
+    view.site.shelf.snapshot = replace(view.site.shelf.snapshot, groups=groups, ladders=(ladder(groups[0]),))
+    page = view.get("/")
+    assert "Among 12 published models on the same 40 questions (rank of 13): mine is " in words(page)
+    assert "The picture among published models" in words(page)
+    assert 'href="#subject' not in page

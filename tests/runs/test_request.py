@@ -11,7 +11,7 @@ from eqlab.runs.request import Request, prepare
     [
         ({"items": "opne"}, ["'opne'", "Did you mean open?"]),
         ({"items": "publishd"}, ["Did you mean published?"]),
-        ({"items": "nowhere.toml"}, ["no such file"]),
+        ({"items": "nowhere"}, ["no file has that name"]),
         ({"profile": "quik"}, ["'quik'", "quick or full"]),
         ({"limit": 0}, ["--limit 0"]),
         ({"repeats": -1}, ["--repeats -1"]),

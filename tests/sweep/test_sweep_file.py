@@ -142,7 +142,7 @@ def test_one_limit_for_an_address_whoever_states_it():
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(UsageError, match="There is no file"):
+    with pytest.raises(DataError, match="There is no file"):
         read_sweep(tmp_path / "no.toml")
     (tmp_path / "bad.toml").write_text("a = ")
     with pytest.raises(DataError, match=r"bad\.toml:1: this is not TOML"):

@@ -63,57 +63,12 @@ def run(
         list[str] | None,
         typer.Option("-o", "--option", metavar="NAME=VALUE", help="Benchmark option; see `eqlab benchmarks`."),
     ] = None,
-    situations: Annotated[
-        str,
-        typer.Option(
-            help="Published EmotionBench situations: `tested` (175) or `all` (428).",
-            show_default="tested",
-            rich_help_panel=ONE_BENCHMARK,
-        ),
-    ] = "",
-    style: Annotated[
-        str,
-        typer.Option(
-            help="Empathy: `empathy` (with a definition) or `plain`.",
-            show_default="empathy",
-            rich_help_panel=ONE_BENCHMARK,
-        ),
-    ] = "",
-    short: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="EQ-Bench: ask N chosen published questions, estimate the full score.",
-            rich_help_panel=ONE_BENCHMARK,
-        ),
-    ] = None,
-    adaptive: Annotated[
-        bool,
-        typer.Option(
-            "--adaptive",
-            help="EQ-Bench: ask published questions until the estimate is sure enough.",
-            rich_help_panel=ONE_BENCHMARK,
-        ),
-    ] = False,
-    width: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="W",
-            help="With --adaptive: points of the 90 % interval.",
-            show_default="10",
-            rich_help_panel=ONE_BENCHMARK,
-        ),
-    ] = None,
-    perturb: Annotated[
-        str,
-        typer.Option(
-            metavar="KINDS",
-            help="EQ-Bench: ask again, perturbed: `instruction,order,temperature` or some of them.",
-            rich_help_panel=ONE_BENCHMARK,
-        ),
-    ] = "",
+    situations: Annotated[str, typer.Option(hidden=True)] = "",  # these six are -o options; the flags go with 0.4
+    style: Annotated[str, typer.Option(hidden=True)] = "",
+    short: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+    adaptive: Annotated[bool, typer.Option("--adaptive", hidden=True)] = False,
+    width: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+    perturb: Annotated[str, typer.Option(hidden=True)] = "",
     speaker: Annotated[
         list[str] | None,
         typer.Option(
@@ -164,6 +119,8 @@ def run(
         raise UsageError("--width is where an adaptive run stops.", "Add --adaptive.")
     if base_url and not models and not speaker:
         raise UsageError("--base-url is an address, and no model is named.", "Name the model to ask there.")
+    given = read_pairs("--option", option or [])
+    perturb = perturb or given.get("perturb", "")
     if "temperature" in perturb and "temperature" in read_settings(setting or []):
         raise UsageError("'--set temperature' holds for every trial.", "Drop it, or perturb something else.")
     for twice in dict.fromkeys(one for one in models or () if models and models.count(one) > 1):
@@ -171,7 +128,8 @@ def run(
     if fresh:
         label = _fresh(label)
     few = _given(short=str(short or ""), width=str(width or WIDTH) if adaptive else "")
-    only = _given(perturb=perturb, speaker=_speakers(speaker or [], base_url)) | few
+    only = {name: given[name] for name in ("perturb", "speaker", "short", "width") if name in given} | few
+    only |= _given(perturb=perturb, speaker=_speakers(speaker or [], base_url))
     if only and not benchmark:
         benchmark = with_option(next(iter(only)))  # the others cannot do this
     prepared = prepare(
@@ -186,7 +144,7 @@ def run(
             base_url=base_url,
             structured=structured,
             settings=model_settings(setting, effort, dialect),
-            options=read_pairs("--option", option or []) | _given(situations=situations, style=style) | only,
+            options=given | _given(situations=situations, style=style) | only,
             data=data,
             label=label,
         )

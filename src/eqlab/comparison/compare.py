@@ -60,7 +60,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         """For notebooks; everything in it is text, escaped."""
         rows = [(one.contender.name, one.rank, one.contender.score) for one in self.verdict.standings]
-        columns = ("who", Column("rank", "rank", "rank"), "score")
+        columns = (Column("who", "model"), Column("rank", "rank", "rank"), "score")
         said = escape(conclusion(self.verdict, self.things, self.rater))
         return f"<p>{said}</p>{html_table(Table('', columns, rows))}"
 

@@ -171,7 +171,7 @@ def designs_table(found: ItemDesigns) -> tuple[Table, ...]:
     if found.asked[REPEAT] < 2:
         note += " Nobody was asked the same twice: what repeats would bring is not known."
     if found.asked[WORDING] < 2:
-        note += " One wording: what others would change is not in it (--perturb asks in several)."
+        note += " One wording: what others would change is not in it (-o perturb asks in several)."
     return (
         Table("Where points come from", ("part", "SD, points", "share"), parts, f"{found.n} answers."),
         Table(

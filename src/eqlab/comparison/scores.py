@@ -204,7 +204,7 @@ def _floor(line: ScoreLine) -> float | None:
 
 COLUMNS: tuple[ScoreColumn, ...] = (
     ScoreColumn(Column("kind", "kind"), lambda line: line.kind, "f"),
-    ScoreColumn(Column("name", "who"), lambda line: line.name, "tpbfv", always=True),
+    ScoreColumn(Column("name", "model"), lambda line: line.name, "tpbfv", always=True),
     ScoreColumn(Column("id", "id"), lambda line: line.id, "f"),
     ScoreColumn(Column("subject", "subject"), _of_result("subject"), "f"),
     ScoreColumn(Column("benchmark", "benchmark"), _of_result("benchmark"), "tf", _title),
@@ -335,7 +335,7 @@ def usage_table(lines: Sequence[ScoreLine]) -> Table | None:
         )
         rows.append([line.name, *([_title(line)] if several else []), *taken])
     columns = [
-        Column("name", "who"),
+        Column("name", "model"),
         *([Column("benchmark", "benchmark")] if several else []),
         Column("answers", "answers", "count"),
         Column("tokens_in", "tokens in", "count"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from eqlab.benchmarks.eqbench.published import PUBLISHED
 from eqlab.comparison.contender import settings_of
 from eqlab.comparison.entries import EntrySource
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Result
 from eqlab.runs.published_results import PublishedReader, PublishedResult, is_published
 from eqlab.store.access import open_reader
@@ -38,13 +38,14 @@ def read_sources(
     own: list[str] = []
     runs: dict[str, StoredRun] = {}
     places: dict[tuple[str, str], int] = {}
+    published_files = PublishedReader(data)
     with ExitStack() as closing:
         for name in names:
             if is_published(name):
                 wanted = name.removeprefix(PUBLISHED).removeprefix(":")
-                found += _published(PublishedReader(data).results([wanted] if wanted else []), seen)
+                found += _published(published_files.results([wanted] if wanted else []), seen)
             elif name.endswith(".json"):
-                found += _published([PublishedReader(data).file_result(_file(name))], seen)
+                found += _published([published_files.file_result(_file(name))], seen)
             else:
                 own.append(name)
         if own:
@@ -114,5 +115,5 @@ def _published(results: Iterable[PublishedResult], seen: set[str]) -> list[Entry
 def _file(name: str) -> Path:
     path = Path(name)
     if not path.is_file():
-        raise UsageError(f"There is no file {name}.", "Name an EQ-Bench result file, a run id, or published:MODEL.")
+        raise DataError(f"There is no file {name}.", "Name an EQ-Bench result file, a run id, or published:MODEL.")
     return path

@@ -60,7 +60,9 @@ def _unranked(found: Sequence[tuple[str, str]]) -> Table:
     names: dict[str, list[str]] = {}
     for name, why in found:
         names.setdefault(why, []).append(name)
-    return Table("Without a rank", ("who", "why"), tuple((", ".join(own), why) for why, own in names.items()))
+    return Table(
+        "Without a rank", (Column("who", "model"), "why"), tuple((", ".join(own), why) for why, own in names.items())
+    )
 
 
 def _standings(found: Comparison) -> Table:
@@ -86,7 +88,7 @@ def _standings(found: Comparison) -> Table:
     columns: list[Column | str] = [RANK_COLUMN, FIRST_COLUMN] if several else []
     columns += [JOINTLY_COLUMN] if joint else []
     columns += [AT_WORST_COLUMN] if several and bounded else []
-    columns += ["who", Column("score", _measure(found), "estimate")]
+    columns += [Column("who", "model"), Column("score", _measure(found), "estimate")]
     columns += (
         [Column("score_at_worst", "at worst", "number"), Column("score_at_best", "at best", "number")]
         if (bounded)
@@ -133,12 +135,12 @@ def _pairs(found: Comparison) -> Table:
         *([Column("p_all_pairs", "p, all pairs", "p")] if several else []),
         Column("told_apart", "told apart", "flag"),
         *([found.things] if len(basis) > 1 else []),
-        Column("needed", "would take"),
+        Column("needed", f"{found.things} needed"),
     ]
     if len(basis) == 1 and (n := shown[0].difference.n):
         how = _how(shown[0])
         note += f" {how[:1].upper()}{how[1:]}{'' if how == FROM_INTERVALS else f' over {n} {found.things}'}."
-    return Table("Every two" if count <= ALL_PAIRS else "Neighbours", columns, rows, note)
+    return Table("All pairs" if count <= ALL_PAIRS else "Neighbours", columns, rows, note)
 
 
 def _how(pair: Pair) -> str:
@@ -184,7 +186,7 @@ def _components(parts: Mapping[str, Spread]) -> Table:
     )
     if not all(one.order_apart for one in parts.values()):
         note += " Orders that differ from repeat to repeat are part of the residual."
-    return Table("Where the spread comes from", ("who", "answers", *names), tuple(rows), note)
+    return Table("Where the spread comes from", (Column("who", "model"), "answers", *names), tuple(rows), note)
 
 
 def _component(variance: float | None, share: float | None) -> str:

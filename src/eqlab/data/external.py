@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import DataError, UsageError
 
 LEADERBOARD, MAKER, ARENA, QUOTED = "leaderboard", "maker", "arena", "quoted"
 FATHOM, HELM, HELM_MMLU = "GPT-Fathom", "HELM Classic", "HELM MMLU"
@@ -98,6 +99,8 @@ def _table(name: str) -> list[dict[str, str]]:
 def benchmark_of(name: str) -> str:
     """The benchmark that a user means."""
     known = NAMES.get(name.casefold())
+    if known is None and Path(name).suffix:
+        raise DataError(f"There is no file {name}.", f"Name a file of scores, or one of {', '.join(NAMES)}.")
     if known is None:
         raise UsageError(f"No scores of '{name}' ship with eqlab.", f"There are: {', '.join(NAMES)}; or name a file.")
     return known

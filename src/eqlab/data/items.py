@@ -92,8 +92,8 @@ def find_rubric(name: str) -> Rubric:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise UsageError(
-            f"There is no rubric '{name}', and no such file.",
+        raise (DataError if path.suffix else UsageError)(
+            f"There is no rubric '{name}', and no file has that name.",
             f"Ours are {', '.join(rubric_names())}; docs/judge.md shows how to write one.",
         ) from None
     except OSError as error:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
+from math import isclose
 from operator import attrgetter
 from pathlib import Path
 from statistics import median
@@ -18,6 +19,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup
+from msgspec import structs
 
 from eqlab.comparison.contender import mode_name, subject_name
 from eqlab.comparison.disagreement import against_reference
@@ -25,8 +27,8 @@ from eqlab.comparison.scores import ScoreLine, Surface, score_table, sort_values
 from eqlab.core import text
 from eqlab.core.answers import in_words
 from eqlab.core.results import ItemScore, Result, Table
+from eqlab.publish import sections
 from eqlab.publish.groups import Group, Row
-from eqlab.publish.report import sections
 from eqlab.tables import forest
 from eqlab.tables import svg as figures
 from eqlab.tables.cells import rank_text
@@ -49,6 +51,20 @@ MOST_TEXT = 10_000
 def item_rows(results: int) -> int:
     """Items in each full table of a page with so many results: a page that is mailed must not grow without bound."""
     return min(MAX_ROWS, max(MIN_ROWS, MAX_ALL_ROWS // max(1, results)))
+
+
+def in_points(result: Result) -> Result:
+    """With its items in the unit of the headline, where that is ten times theirs: on a page an item has one unit."""
+    scored = [item for item in result.items if text.is_number(item.score)]
+    if not any(item.score for item in scored) or not all(_tenfold(item) for item in scored):
+        return result
+    items = tuple(structs.replace(item, score=item.points) for item in result.items)
+    low, high = result.item_range
+    return replace(result, items=items, item_range=(10 * low, 10 * high))
+
+
+def _tenfold(item: ItemScore) -> bool:
+    return item.points is not None and item.score is not None and isclose(item.points, 10 * item.score, abs_tol=1e-9)
 
 
 def scores_of(items: Sequence[ItemScore]) -> list[float | None]:
@@ -136,9 +152,9 @@ def page_environment() -> Environment:
         bytecode_cache=_Compiled(),
     )
     for called in (
-        extremes, failures, group_table, took_table, spread, shared_caveats, scored_items, scores_of, mode_name,
-        subject_name, html_table, against_reference, rank_text, sections.heat_of, sections.apart_of, sections.no_links,
-        sections.length_of, figures.course, figures.mark,
+        extremes, failures, in_points, group_table, took_table, spread, shared_caveats, scored_items, scores_of,
+        mode_name, subject_name, html_table, against_reference, rank_text, sections.heat_of, sections.apart_of,
+        sections.no_links, sections.length_of, figures.course, figures.mark,
     ):  # fmt: skip
         made.globals[called.__name__] = called
     made.globals.update(

@@ -53,6 +53,8 @@ class Row:
     rank: tuple[int, int] | None
     rank_at_worst: tuple[int, int] | None = None
     """The same with lost answers as the worst."""
+    beside: bool = False
+    """Whether it is there to compare with: a published model among the user's own."""
     again: bool = False
     """Whether an earlier table has this result too: people stand in every table of the same questions."""
 
@@ -87,6 +89,10 @@ class Group:
     """The verdict on the rows, after the empty name; or by rater, on those whose replies were rated."""
     things: str = "items"
     """What the items are called."""
+
+    @property
+    def label(self) -> str:
+        return label_of(self.title, self.facts)
 
     @property
     def fine_print(self) -> tuple[str, ...]:
@@ -190,7 +196,7 @@ def _group(pairs: Members, anchors: dict[int, str]) -> Group:
             anchors.setdefault(id(pair), f"subject-{len(anchors) + 1}"),
             found[name].rank if name in found else None,
             found[name].at_worst if name in found else None,
-            id(pair) in known,
+            again=id(pair) in known,
         )
         for pair, name in zip(pairs, names, strict=True)
         for record, result in (pair,)
@@ -255,6 +261,12 @@ def _spread(name: str, every: Sequence[Baseline], scale: figures.Range, digits: 
     printed = list(dict.fromkeys(text.number(value, digits) for value in values)) or [text.UNDEFINED]
     off = "" if any(figures.on_axis(value, scale) for value in values) else " (off the axis)"
     return (printed[0] if len(printed) == 1 else f"{printed[0]} to {printed[-1]}") + off
+
+
+def label_of(title: str, facts: Sequence[str]) -> str:
+    """The title with what tells tables of one benchmark apart."""
+    told = [fact.partition(" (")[0] for fact in facts if fact.startswith(("item set ", "structured", "limit "))]
+    return ", ".join([title, *told])
 
 
 def facts_of(record: RunRecord, result: Result) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from eqlab.benchmarks.eqbench.published import AskedQuestions, PublishedRun, asked_of_figures, run_of_figures, score
 from eqlab.comparison.sentences import listed
+from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
 from eqlab.data.figures import Figures, published_figures
 from eqlab.publish.groups import Group, Row, RunRecord, benchmark_config, group
@@ -31,7 +32,7 @@ def ladder(own: Group) -> Group | None:
     questions are not the published ones whose figures ship."""
     figures = published_figures()
     models = [row for row in own.rows if not row.people]
-    if not models or not all(_asked_published(row, figures) for row in models):
+    if not models or not all(asked_published(row.record, row.result, figures) for row in models):
         return None
     there = {model.spec for row in models for model in row.record.config.models}
     if there <= {one.model for one in figures.models}:  # published results, chosen by name
@@ -44,7 +45,9 @@ def ladder(own: Group) -> Group | None:
     if others:  # what does not fit into one table is not compared
         return None
     anchors = {id(row.result): row.anchor for row in own.rows}
-    rows = tuple(replace(row, anchor=anchors.get(id(row.result), "")) for row in found.rows)
+    rows = tuple(
+        replace(row, anchor=anchors.get(id(row.result), ""), beside=id(row.result) not in anchors) for row in found.rows
+    )
     return replace(found, rows=rows)
 
 
@@ -69,8 +72,7 @@ def _rank(rank: tuple[int, int]) -> str:
 
 def _published(figures: Figures, asked: AskedQuestions, questions: set[str], there: set[str]) -> list[PublishedRun]:
     by_name = {one.model: one for one in figures.models}
-    every = [run_of_figures(by_name[name], asked) for name in LANDSCAPE if name not in there]
-    return [replace(run, scored=tuple(one for one in run.scored if one.trial.items[0] in questions)) for run in every]
+    return [run_of_figures(by_name[name], asked, questions) for name in LANDSCAPE if name not in there]
 
 
 def _beside(row: Row, run: PublishedRun) -> RunRecord:
@@ -88,8 +90,9 @@ def _config(row: Row) -> BenchmarkConfig | None:
     return benchmark_config(row.record, row.result)
 
 
-def _asked_published(row: Row, figures: Figures) -> bool:
-    config = _config(row)
+def asked_published(record: RunRecord, result: Result, figures: Figures) -> bool:
+    """Whether the questions are those of the figures that ship."""
+    config = benchmark_config(record, result)
     return (
         config is not None
         and config.items_sha256 == figures.items_sha256

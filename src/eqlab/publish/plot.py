@@ -20,7 +20,7 @@ from eqlab.core.usage import Usage
 from eqlab.data.files import write_whole
 from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report.opening import forests, landscape, opening
-from eqlab.publish.report.sections import heat_of, profiles_of
+from eqlab.publish.sections import heat_of, profiles_of
 from eqlab.runs.panel import with_panels
 from eqlab.runs.parallel import results_of
 from eqlab.runs.pool import pooled

@@ -8,7 +8,7 @@ from typing import Any
 
 from eqlab.benchmarks.registry import load, usual
 from eqlab.core.benchmark import Benchmark, Seated, Selection, Source, check_item_set, file_sources, item_sets_of
-from eqlab.core.errors import UsageError, did_you_mean
+from eqlab.core.errors import DataError, UsageError, did_you_mean
 from eqlab.core.item_file import own_title
 from eqlab.core.runs import OWN, TITLE, ModelConfig, RunConfig
 from eqlab.core.settings import holds_secret, secret_among
@@ -133,9 +133,11 @@ def check(request: Request) -> None:
         raise UsageError("There is nothing to ask.", "Name a model and a benchmark.")
     known = (AUTO, *ITEM_SETS)
     if request.items not in known and not Path(request.items).is_file():
+        if Path(request.items).suffix:
+            raise DataError(f"There is no file {request.items}.", "Name a file of items with --items.")
         choose = f"Choose {', '.join(known[:-1])} or {known[-1]}, or name a file of your own."
         raise UsageError(
-            f"--items '{request.items}' is unknown, and there is no such file.",
+            f"--items '{request.items}' is unknown, and no file has that name.",
             did_you_mean(request.items, known, choose),
         )
     if request.profile not in PROFILES:

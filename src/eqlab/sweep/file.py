@@ -15,6 +15,7 @@ from eqlab.core.settings import holds_secret, is_secret, secret_among
 from eqlab.core.toml_file import Section, decoded, read_toml
 from eqlab.models.providers import is_web_address
 from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE, Timeouts
+from eqlab.runs.request import AUTO, ITEM_SETS, Request
 
 _PROTOCOL = ("model", "messages", "stream", "response_format")
 """Settings that would change the protocol."""
@@ -86,7 +87,7 @@ _MODEL = (
 )
 _HINT = "docs/sweep.md lists every key."
 _MOST = 10**9
-_ITEMS, _PROFILES = ("open", "published"), ("quick", "full")
+_ITEMS, _PROFILES = (AUTO, *ITEM_SETS), ("quick", "full")
 
 
 def read_sweep(path: Path) -> Sweep:
@@ -94,7 +95,7 @@ def read_sweep(path: Path) -> Sweep:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise UsageError(f"There is no file {path}.", "docs/sweep.md shows one to begin with.") from None
+        raise DataError(f"There is no file {path}.", "docs/sweep.md shows one to begin with.") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error}.", "It must be a TOML file in UTF-8.") from error
     return parse_sweep(decoded(content, str(path)), str(path))
@@ -110,7 +111,7 @@ def _sweep(top: Section, path: str) -> Sweep:
     return Sweep(
         path=path,
         models=tuple(_model(one) for one in top.tables("models", _MODEL)),
-        benchmarks=_benchmarks(top, _shared(top, SweepBenchmark("", "open", "full", None, None, {}))),
+        benchmarks=_benchmarks(top, _shared(top, SweepBenchmark("", Request().items, "full", None, None, {}))),
         endpoints={name: _endpoint(name, one) for name, one in top.named("endpoints", _ENDPOINT).items()},
         seeds=top.wholes("seeds", (0,), -(2**63), 2**63 - 1),
         max_concurrency=top.whole("max_concurrency", 16, 1, _MOST),

@@ -140,7 +140,7 @@ def _sort_key(value: Any) -> str:
 def html_cell(column: Column, value: Cell, tint: Callable[[Estimate], str] | None = None) -> str:
     css = ""
     if column.kind in RIGHT:
-        css = ' class="num nowrap"' if column.kind in ("rank", "money") else ' class="num"'
+        css = ' class="num nowrap"' if column.kind in ("rank", "money", "p") else ' class="num"'
     elif isinstance(value, Estimate):
         css = f' class="nowrap {escape(tint(value))}"' if tint else ' class="nowrap"'
     return f"<td{css}>{escape(visible(cell_text(column, value)))}</td>"

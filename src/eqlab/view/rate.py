@@ -33,7 +33,7 @@ from eqlab.store.reader import Reader
 from eqlab.store.store import Store
 from eqlab.view.judges import DRAWS, KAPPA
 from eqlab.view.shelf import HeldRun, Snapshot
-from eqlab.view.site import ViewSite, asked, must, posted, site_of
+from eqlab.view.site import ViewSite, address, asked, asked_number, must, posted, site_of
 
 USUAL, MOST = 20, 200
 _MOST_SESSIONS = 100
@@ -58,6 +58,13 @@ class RatingSession:
     given: list[int | None] = field(default_factory=list)
     """One for each trial so far; None: passed over."""
     stored: int = 0
+    count: int = USUAL
+    """How many replies were asked for: another rater who asks for as many gets the same."""
+
+    @property
+    def link(self) -> str:
+        """Where a second rater begins."""
+        return address("/rate", run=self.run, count=self.count)
 
     @property
     def place(self) -> int:
@@ -75,7 +82,10 @@ class RatingSession:
 def rate(request: Request) -> Response:
     site = site_of(request)
     runs = rateable(site.shelf.settle(0.3))
-    return site.page(request, "rate", runs=runs, usual=USUAL, most=MOST, chosen=asked(request, "run"), levels=levels())
+    return site.page(
+        request, "rate", runs=runs, most=MOST, chosen=asked(request, "run"), levels=levels(),
+        count=min(MOST, asked_number(request, "count", USUAL)),
+    )  # fmt: skip
 
 
 def levels() -> list[tuple[int, str]]:
@@ -105,9 +115,9 @@ def _begin(site: ViewSite, values: Mapping[str, str]) -> RatingSession:
     held: HeldRun = must(site.shelf.look().run(values["run"]), "No run of this store has this id.", "Choose one.")
     if not values["rater"]:
         raise UsageError("Who rates?", "Write a name or a word; only a pseudonym made of it is kept.")
-    count = int(values["count"]) if values["count"].isdecimal() else USUAL
+    count = min(max(1, int(values["count"])), MOST) if values["count"].isdecimal() else USUAL
     with open_store(site.where, existing=bool(site.where)) as store:
-        rows = drawn(run_replies(store, held.stored), min(max(1, count), MOST))
+        rows = drawn(run_replies(store, held.stored), count)
         config = ratings_run(to_jsonl(rows), f"view {held.id}")
         rater = hashed(values["rater"], rater_key())
         done = _done(store, config, rater)
@@ -116,7 +126,7 @@ def _begin(site: ViewSite, values: Mapping[str, str]) -> RatingSession:
         raise UsageError("You have rated all of these.", "Choose more replies, or another run.")
     order = random.Random(f"{rater} {config.id}")
     order.shuffle(trials)
-    session = RatingSession(secrets.token_urlsafe(9), held.id, config, rater, trials)
+    session = RatingSession(secrets.token_urlsafe(9), held.id, config, rater, trials, count=count)
     while len(site.rating) >= _MOST_SESSIONS:
         site.rating.pop(next(iter(site.rating)))
     site.rating[session.id] = session

@@ -17,7 +17,8 @@ from eqlab.core.results import Column, ItemScore, Result, Table
 from eqlab.core.text import short, utc
 from eqlab.publish.components import score_rows, whisker_of
 from eqlab.publish.groups import Group, Row, RunRecord, group_of
-from eqlab.publish.report.sections import heat_of
+from eqlab.publish.report.opening import Opening, opening_among
+from eqlab.publish.sections import heat_of
 from eqlab.runs.context import Known
 from eqlab.runs.pool import together
 from eqlab.runs.score import result_of
@@ -49,6 +50,8 @@ class ScreenTable:
     shown: int
     total: int
     """Rows that fit what was searched for."""
+    opening: Opening
+    """Its conclusion, and its picture among published models where they answered the same questions."""
 
 
 def runs(request: Request) -> Response:
@@ -63,7 +66,8 @@ def runs(request: Request) -> Response:
     ]
     most = ROWS if only else max(LEAST, ROWS // max(1, len(wanted)))
     tables = [
-        _table(site, number, one, query, most, asked_number(request, "page") if only else 1) for number, one in wanted
+        _table(site, snapshot, number, one, query, most, asked_number(request, "page") if only else 1)
+        for number, one in wanted
     ]
     listed = [one for one in snapshot.runs if fits(query, _run_words(one)) and _asks(one, benchmark)]
     return site.page(
@@ -81,7 +85,9 @@ def is_going(site: ViewSite, one: HeldRun) -> bool:
     return not one.finished and bool(one.stored.config.models) and time.time() - site.shelf.moved(one.id) < 10 * RATE
 
 
-def _table(site: ViewSite, number: int, one: Group, query: str, most: int, page: int) -> ScreenTable:
+def _table(
+    site: ViewSite, snapshot: Snapshot, number: int, one: Group, query: str, most: int, page: int
+) -> ScreenTable:
     chosen = [
         place for place, row in enumerate(one.rows) if fits(query, f"{row.name} {row.record.config.id} {one.title}")
     ]
@@ -93,7 +99,8 @@ def _table(site: ViewSite, number: int, one: Group, query: str, most: int, page:
     if rows:
         caption = Markup("<strong>{}</strong>").format(one.title)
         html = score_rows(lines, "view", one.scale, [_marks(site, one, row) for row in rows], caption)
-    return ScreenTable(number, one, benchmark, html, len(shown), len(chosen))
+    made = opening_among(one, snapshot.ladders[number - 1], snapshot.groups, linked=False)
+    return ScreenTable(number, one, benchmark, html, len(shown), len(chosen), made)
 
 
 def _marks(site: ViewSite, one: Group, row: Row) -> RowMarks:
@@ -184,7 +191,7 @@ def _left(one: HeldRun, came: int) -> float | None:
 
 def _failures(found: Sequence[tuple[str, str, str, int]]) -> Table | None:
     rows = [(subject_name(subject), status, short(note, 200), count) for subject, status, note, count in found]
-    return Table("What failed", ("who", "status", "why", "attempts"), rows) if rows else None
+    return Table("What failed", (Column("who", "model"), "status", "why", "attempts"), rows) if rows else None
 
 
 def record_of(one: HeldRun) -> RunRecord:

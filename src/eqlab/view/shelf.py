@@ -14,6 +14,7 @@ from eqlab.core.errors import EqlabError, StoreError
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig
 from eqlab.publish.groups import Group, RunRecord, group_of, tables_of
+from eqlab.publish.ladder import ladder
 from eqlab.runs.context import Known
 from eqlab.runs.pool import pooled, together
 from eqlab.runs.score import Job, result_of
@@ -72,6 +73,8 @@ class Snapshot:
     """Tables of results that may be compared, each with its verdict."""
     waiting: int = 0
     """Results that are not scored yet."""
+    ladders: tuple[Group | None, ...] = ()
+    """Each table again among published models, where they answered the same questions."""
 
     def run(self, name: str) -> HeldRun | None:
         """By its id, the one id that begins so, or `last`."""
@@ -105,6 +108,7 @@ class Shelf:
         self._settled = threading.Event()
         self._thread = threading.Thread(target=self._work, name="eqlab-shelf", daemon=True)
         self._tables: dict[object, Group] = {}
+        self._ladders: dict[object, Group | None] = {}
         self._pooled: dict[tuple[object, ...], Result] = {}
         self._scored: dict[tuple[str, str, str, str], _Scored] = {}
         self._looked: set[str] = set()
@@ -256,7 +260,8 @@ class Shelf:
         return found
 
     def _publish(self, runs: Sequence[HeldRun], groups: tuple[Group, ...], waiting: int) -> None:
-        self.snapshot = Snapshot(self.snapshot.number + 1, tuple(runs), groups, waiting)
+        ladders = tuple(self._ladders.values())
+        self.snapshot = Snapshot(self.snapshot.number + 1, tuple(runs), groups, waiting, ladders)
         self._listed.set()
 
     def _groups(self, store: Reader, held: Sequence[HeldRun]) -> tuple[Group, ...]:
@@ -269,6 +274,9 @@ class Shelf:
             key = tuple(_told(record, result) for record, result in members)
             tables[key] = self._tables.get(key) or group_of(members)
         self._tables = tables
+        self._ladders = {
+            key: self._ladders[key] if key in self._ladders else ladder(own) for key, own in tables.items()
+        }
         return tuple(tables.values())
 
     def _together(self, attempts: Mapping[str, int]) -> Callable[..., Result]:

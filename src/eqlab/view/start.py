@@ -28,6 +28,7 @@ from eqlab.view.site import StartedRun, ViewSite, posted, site_of
 
 _WAIT = 20
 """Seconds that a run which was told to stop has for storing what is under way."""
+_MOST_KNOWN = 300
 _FIELDS = ("model", "items", "profile", "limit", "repeats", "seed", "base_url", "max_cost")
 
 
@@ -56,8 +57,15 @@ def _page(site: ViewSite, request: WebRequest, given: Mapping[str, Sequence[str]
     return site.page(
         request, "start", values=values, chosen=list(given.get("b", ())) or usual(), benchmarks=_benchmarks(),
         item_sets=ITEM_SETS, profiles=PROFILES, forecast=forecast, command=command, run=run, problem=problem,
-        providers=providers, characters=CHARACTERS_PER_TOKEN,
+        providers=providers, characters=CHARACTERS_PER_TOKEN, known=_known_models(),
     )  # fmt: skip
+
+
+def _known_models() -> list[str]:
+    """Models with a known price whose provider's key is set, to choose from."""
+    usable = {name for name, one in PROVIDERS.items() if not one.key_variable or key_of(one.key_variable)}
+    named = dict.fromkeys(model for price in known_prices().tables for model in price.models)
+    return ["embedded", *(model for model in named if model.partition("/")[0] in usable)][:_MOST_KNOWN]
 
 
 def _benchmarks() -> list[tuple[str, str, str]]:

@@ -12,8 +12,8 @@ from eqlab.benchmarks.eqbench.items import parse_open, parse_published
 from eqlab.benchmarks.eqbench.result import OTHER, deviations, group_of
 from eqlab.comparison import disagreement
 from eqlab.core.results import ByEmotion, Estimate, OfOthers
+from eqlab.publish import sections as item_pages
 from eqlab.publish.groups import group
-from eqlab.publish.report import sections as item_pages
 from eqlab.publish.report.page import item_files, render
 from eqlab.tables import svg
 

@@ -58,7 +58,7 @@ class EqBench:
             raise UsageError("There are no German questions for v1.", "Use '-o version=v2' with German.")
         options = replace(read, perturb=read_kinds(given.get("perturb", ""), item_set))
         if options.perturb and short.is_short(options):
-            raise UsageError("A short form is asked in its own words only.", "Drop --perturb or the short form.")
+            raise UsageError("A short form is asked in its own words only.", "Drop -o perturb or the short form.")
         if short.is_short(options):
             short.check(item_set, options)
         return options.plain()

@@ -61,7 +61,7 @@ def is_short(options: EqBenchOptions) -> bool:
 def check(item_set: str, options: EqBenchOptions) -> None:
     """Raises when the run is not one that the parameters hold for."""
     if options.short and options.width:
-        raise UsageError("A run is either of a fixed short form or adaptive.", "Drop --short or --adaptive.")
+        raise UsageError("A run is either of a fixed short form or adaptive.", "Drop -o short or -o width.")
     sizes = facts()["forms"]
     if options.short and str(options.short) not in sizes:
         raise UsageError(f"There is no short form of {options.short} questions.", f"Sizes: {', '.join(sizes)}.")

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import DataError, UsageError
 from eqlab.data.files import write_whole
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.leaderboard.check import check_submission
@@ -126,7 +126,7 @@ def _submissions(places: Sequence[Path], left_out: dict[str, str]) -> Iterator[P
                 else:
                     left_out[path.name] = "no submission: its name does not end in .json"
         else:
-            raise UsageError(f"There is no folder or file {place}.", "Name submissions, or a folder of them.")
+            raise DataError(f"There is no folder or file {place}.", "Name submissions, or a folder of them.")
 
 
 def _shown(entry: BoardEntry, texts: bool) -> BoardEntry:

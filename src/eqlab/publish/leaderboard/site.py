@@ -20,12 +20,15 @@ from eqlab.comparison.verdict import Pair
 from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore, as_dict
 from eqlab.core.runs import PERSON
-from eqlab.publish.components import inlined, page_bytes, score_rows
-from eqlab.publish.groups import Row
+from eqlab.data.figures import published_figures
+from eqlab.publish.components import in_points, inlined, page_bytes, score_rows
+from eqlab.publish.groups import Row, group_of
+from eqlab.publish.ladder import asked_published, ladder
 from eqlab.publish.leaderboard.entries import BoardEntry, without_texts
 from eqlab.publish.leaderboard.tables import Board, BoardLine
-from eqlab.publish.report.sections import pages as item_pages
+from eqlab.publish.report.opening import Opening, opening_among
 from eqlab.publish.report.talk_pages import INDEX, Home, Listened, reader_files
+from eqlab.publish.sections import pages as item_pages
 from eqlab.tables import svg as figures
 from eqlab.tables.cells import rank_text
 from eqlab.tables.data import csv_bytes
@@ -137,6 +140,7 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
             "board.html.j2",
             boards=site.boards,
             board_scores=board_scores,
+            among={board.key: among_published(board) for board in site.boards},
             MOST_CHANGES=MOST_CHANGES,
             changed=site.changed,
             before=site.before,
@@ -170,7 +174,7 @@ def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
 
 
 def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEntry) -> Iterator[tuple[str, bytes]]:
-    items = entry.result.items
+    items = in_points(entry.result).items
     pages = item_pages(f"{entry.id}-items", len(items))
     row = Row(entry.record, entry.result, line.name, "subject", line.rank, line.rank_at_worst)
     yield (
@@ -234,6 +238,17 @@ def board_scores(board: Board, caption: str) -> Markup:
     return score_rows(
         board.score_lines, "board", board.scale, marks, caption, Markup(' data-filter="{}"').format(board.label)
     )
+
+
+def among_published(board: Board) -> Opening | None:
+    """Where a board without published results stands among published models on the same questions."""
+    own = [(entry.record, entry.result) for _, entry in board.entered if entry.origin != "published" and not entry.arm]
+    figures_shipped = published_figures()
+    if len(own) < len(board.entered) or not all(asked_published(*pair, figures_shipped) for pair in own):
+        return None
+    group = group_of(own)
+    found = ladder(group)
+    return opening_among(group, found, linked=False) if found else None
 
 
 def _near(board: Board, line: BoardLine) -> list[tuple[BoardLine, Estimate, str]]:

@@ -28,7 +28,7 @@ from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, rank
 from eqlab.core.results import Estimate, goodness
 from eqlab.core.text import is_number
-from eqlab.publish.groups import facts_of
+from eqlab.publish.groups import facts_of, label_of
 from eqlab.publish.leaderboard.entries import BoardEntry
 from eqlab.tables.svg import Range, common_range
 
@@ -108,11 +108,7 @@ class Board:
 
     @property
     def label(self) -> str:
-        """The title with what tells tables of one benchmark apart."""
-        told = [
-            fact.partition(" (")[0] for fact in self.facts if fact.startswith(("item set ", "structured", "limit "))
-        ]
-        return ", ".join([self.title, *told])
+        return label_of(self.title, self.facts)
 
     @cached_property
     def score_lines(self) -> list[ScoreLine]:

@@ -32,11 +32,14 @@ def openings(groups: Sequence[Group]) -> list[Opening]:
 
 def opening(one: Group, groups: Sequence[Group]) -> Opening:
     """With published models in the picture, where they answered the same questions."""
-    among = ladder(one)
+    return opening_among(one, ladder(one), groups)
+
+
+def opening_among(one: Group, among: Group | None, groups: Sequence[Group] = (), *, linked: bool = True) -> Opening:
+    """`linked`: names in the picture lead to their section of the page."""
     sentence = _rated_in(one, groups) or one.sentence
-    if among is None:
-        return Opening(one.title, sentence, tuple(forests(one)))
-    return Opening(one.title, sentence, tuple(forests(among, among=True)), ladder_sentence(one, among))
+    drawn = tuple(forests(among or one, linked=linked))
+    return Opening(one.title, sentence, drawn, ladder_sentence(one, among) if among else "")
 
 
 def _rated_in(one: Group, groups: Sequence[Group]) -> str:
@@ -54,9 +57,8 @@ def _shares(row: Row) -> tuple[tuple[str, Estimate], ...]:
     return row.result.others.shares if row.result.others else ()
 
 
-def forests(one: Group, *, own: str = "", among: bool = False) -> Iterator[Forest]:
-    """One for a table of scores; one a rater where those whose replies were rated are compared. `among`: rows without a
-    section of their own are there to compare with."""
+def forests(one: Group, *, own: str = "", linked: bool = True) -> Iterator[Forest]:
+    """One for a table of scores; one a rater where those whose replies were rated are compared."""
     if any(row.result.ranked for row in one.rows):
         lines = tuple(
             ForestLine(
@@ -65,8 +67,8 @@ def forests(one: Group, *, own: str = "", among: bool = False) -> Iterator[Fores
                 row.rank,
                 row.result.valid,
                 row.people,
-                row.anchor,
-                among and not row.anchor,
+                row.anchor if linked else "",
+                row.beside,
             )
             for row in one.rows
         )

@@ -4,9 +4,10 @@ Everything printed passes `visible` and autoescape, because replies are untruste
 
 from collections.abc import Iterator, Sequence
 
-from eqlab.publish.components import inlined, item_rows, page_bytes, page_environment
+from eqlab.publish import sections
+from eqlab.publish.components import in_points, inlined, item_rows, page_bytes, page_environment
 from eqlab.publish.groups import Group, RunRecord, group
-from eqlab.publish.report import opening, sections
+from eqlab.publish.report import opening
 
 
 def render(
@@ -52,7 +53,7 @@ def item_files(
     groups = groups or group(records)
     known = sections.links_to("", groups).places
     for row in (row for one in groups for row in one.rows if not row.again):
-        own, items = known[row.anchor], row.result.items
+        own, items = known[row.anchor], in_points(row.result).items
         for page in own.pages:
             shown = list(sections.on_page(page, items))
             yield page.href, page_bytes("item_page.html.j2", **frame, row=row, page=page, own=own, items=shown)
