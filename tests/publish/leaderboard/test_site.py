@@ -92,7 +92,8 @@ def hundred(entries):
 def test_the_front_page_of_a_hundred_models_is_small(entries):
     made = dict(site_files(BoardSite(boards(hundred(entries)), [], None, [], 1.8e9, "0")))
     assert made["index.html"].count(b'class="model"') == 100
-    assert len(made["index.html"]) < 230_000  # of which three columns for lost answers take some 25,000
+    # of which three columns for lost answers take some 25,000, and the error of measurement 8,000
+    assert len(made["index.html"]) < 240_000
 
 
 def test_every_table_has_its_files_and_every_link_leads_somewhere(files):
