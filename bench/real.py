@@ -79,6 +79,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="as pytest -k; the table is then printed and not written")
     arguments = parser.parse_args()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ["EQLAB_REAL_ALL"] = "1"
     sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests")]
     install()
     if arguments.install_only:

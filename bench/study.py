@@ -1,15 +1,18 @@
 """How the web study holds up: many people saving at once, many arriving at once, and a server that is killed.
 
-Everything runs on loopback, on SQLite (synchronous=FULL) and on PostgreSQL (from the wheel), with one server process.
-Times are compared with a bare FastAPI page of the same weight in the same run.
+Everything runs on loopback, on SQLite (synchronous=FULL) with one server process and on PostgreSQL (from the wheel)
+with two. Times are compared with a bare FastAPI page of the same weight in the same run. The load of the machine when
+it began is printed: above 2, times are those of a busy machine.
 
     python bench/study.py [--people 1000] [--every 10] [--pages 6] [--ramp 5] [--store sqlite postgresql]
     python bench/study.py --people 300 --every 2 --saving    # 150 saves a second, nothing else
+    python bench/study.py --streams 500                      # so many open streams of talks, and one who overspends
 """
 
 import argparse
 import asyncio
 import contextlib
+import os
 import random
 import tempfile
 import time
@@ -20,11 +23,11 @@ from pathlib import Path
 
 import _support  # noqa: F401
 import aiohttp
-from loopback import Process
+from loopback import Process, serving
 from sqlalchemy import func, select
 
 from eqlab.store.engine import open_engine
-from eqlab.store.schema import answers, participants, places
+from eqlab.store.schema import answers, participants, places, talk_calls
 
 SERVER = Path(__file__).with_name("study_server.py")
 JSON = {"Accept": "application/json"}
@@ -175,7 +178,9 @@ def steady(kind: str, people: int, pages: int, every: float, ramp: float, floor:
     """Many people saving in a rhythm. They arrive one after the other, over some rounds of it. CPU is the server's, its
     start included, for each request and for each save with the page that follows; errors are requests sent again."""
     with store(kind) as where:
-        server = Process(SERVER, "--store", where, "--places", str(people), "--pages", str(pages))
+        workers = "2" if kind == "postgresql" else "1"
+        sizes = ("--places", str(people), "--pages", str(pages))
+        server = Process(SERVER, "--store", where, *sizes, "--workers", workers)
         load = asyncio.run(crowd(server.url, people, pages, every, ramp))
         server.stop()
         rows, states, _ = stored(where)
@@ -189,6 +194,72 @@ def steady(kind: str, people: int, pages: int, every: float, ramp: float, floor:
         f"{1000 * server.cpu / len(load.saves):>8.2f} {load.retries:>7}",
         flush=True,
     )
+
+
+async def listener(number: int, url: str, seen: Counter[str], waits: list[float], lock: asyncio.Semaphore) -> None:
+    """One message, and the stream until the reply has come."""
+    async with browser(url) as session:
+        async with lock:
+            await (await session.get(f"{url}/s/talk", params={"PID": f"p{number}"})).text()
+            await (await session.post(f"{url}/s/talk/page", data={"step": "0", "agree": "yes"})).text()
+            said = {"step": "1", "turn": "0", "do": "send", "v.emotion": "40", "v.says": "Something happened."}
+            kept = await (await session.post(f"{url}/s/talk/talk", data=said, headers=JSON)).json()
+            seen[str(kept["outcome"])] += 1
+        began = time.perf_counter()
+        async with session.get(f"{url}/s/talk/talk/reply?lines=1") as stream:
+            seen["open"] += stream.status == 200
+            seen["at once"] = max(seen["at once"], seen["open"] - seen["ended"])
+            text = (await stream.read()).decode()
+        seen["ended"] += 1
+        seen["replies"] += "event: part" in text
+        waits.append(time.perf_counter() - began)
+
+
+async def spender(url: str) -> Counter[str]:
+    """One person who asks the model for more than is theirs, with hundreds of messages, repeats and retries at once."""
+    seen: Counter[str] = Counter()
+    async with browser(url) as session:
+        await (await session.get(f"{url}/s/talk", params={"PID": "spender"})).text()
+        await (await session.post(f"{url}/s/talk/page", data={"step": "0", "agree": "yes"})).text()
+
+        async def send(turn: int, do: str) -> None:
+            said = {"step": "1", "turn": str(turn), "do": do, "v.emotion": "40", "v.says": "More " * 50}
+            async with session.post(f"{url}/s/talk/talk", data=said, headers=JSON) as response:
+                seen[str((await response.json())["outcome"])] += 1
+
+        for turn in range(12):
+            await asyncio.gather(*(send(turn, do) for do in ("send", "retry") * 10))
+            await asyncio.sleep(0.3)
+    return seen
+
+
+def talks(kind: str, streams: int) -> None:
+    """Many open streams while a slow model writes; then one participant who tries to spend the study's budget."""
+    with store(kind) as where, serving(20.0) as slow:
+        server = Process(SERVER, "--store", where, "--places", str(streams), "--talk", slow)
+        seen: Counter[str] = Counter()
+        waits: list[float] = []
+
+        async def main() -> None:
+            lock = asyncio.Semaphore(20)
+            await asyncio.gather(*(listener(n, server.url, seen, waits, lock) for n in range(streams)))
+
+        asyncio.run(main())
+        server.stop()
+    print(
+        f"{kind:<11} {streams:>7} {seen['at once']:>7} {seen['replies']:>7} {percentile(waits, 0.99) / 1000:>7.1f} "
+        f"{1000 * server.cpu / streams:>8.1f}",
+        flush=True,
+    )
+    with store(kind) as where, serving(0.0) as quick:
+        server = Process(SERVER, "--store", where, "--places", "50", "--talk", quick)
+        tried = asyncio.run(spender(server.url))
+        server.stop()
+        engine = open_engine(where)
+        with engine.connect() as connection:
+            asked = int(connection.execute(select(func.count()).select_from(talk_calls)).scalar_one())
+        engine.dispose()
+    print(f"{'':<11} one participant, posts {tried.total()}: the model was asked {asked} times, of 3 that are theirs")
 
 
 def arrivals(kind: str, people: int, each: int) -> None:
@@ -241,8 +312,16 @@ def main() -> None:
         help="rounds of the rhythm over which people arrive; 1 measures the door",
     )
     parser.add_argument("--saving", action="store_true", help="leave out arrivals at once, and kills")
+    parser.add_argument("--streams", type=int, default=0, help="measure open streams of talks instead")
     parser.add_argument("--store", nargs="+", default=["sqlite", "postgresql"])
     asked = parser.parse_args()
+    print(f"Load of the machine: {os.getloadavg()[0]:.1f}")
+    if asked.streams:
+        print("Talks: people who wait for a model that takes 20 s; seconds to the reply, CPU ms a person")
+        print(f"{'store':<11} {'people':>7} {'at once':>7} {'replies':>7} {'p99':>7} {'CPU ms':>8}")
+        for kind in asked.store:
+            talks(kind, asked.streams)
+        return
     print(f"Saving: every person a page about every {asked.every:g} s; times of a save in ms, against a bare page")
     print(
         f"{'store':<11} {'people':>6} {'saves':>6} {'p50':>8} {'p99':>8} {'bare p50':>8} {'bare p99':>8} "

@@ -3,6 +3,7 @@ the same weight and nothing behind it: the floor."""
 
 import argparse
 import asyncio
+from dataclasses import replace
 
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form, Scale
@@ -40,19 +41,48 @@ def _trial(arm: str, page: int) -> Trial:
     return Trial("rating", (f"p{page}",), "absolute", stimulus, Form((RATING,)), stimulus, key=key)
 
 
-def serve_study(store: str, port: int, places: int, pages: int) -> None:
+def serve_study(store: str, port: int, made: Design, workers: int) -> None:
     from eqlab.store.store import Store
     from eqlab.store.study.participation import Participation
     from eqlab.store.study.studies import create_study
     from eqlab.study.served_study import ServedStudy
-    from eqlab.study.web.server import serve
+    from eqlab.study.web.server import listen, serve, share
     from eqlab.study.web.settings import ServerSettings
 
-    opened = Store(store)
-    made = design(places, pages)
-    create_study(opened, made, "", "bench", {})
+    with Store(store) as opened:
+        create_study(opened, made, "", "bench", {})
     settings = ServerSettings(b"a secret of the bench and of nobody else", arrival_burst=1e9)
-    serve([ServedStudy(Participation(opened, made))], settings, "127.0.0.1", port, lambda _: None)
+    listening = listen("127.0.0.1", port)
+
+    def work(_: int) -> None:
+        with Store(store) as own:
+            serve([ServedStudy(Participation(own, made))], settings, "127.0.0.1", port, lambda _: None, listening)
+
+    if workers > 1:
+        share(workers, work)
+    else:
+        work(0)
+
+
+def talk_design(models: str, places: int) -> Design:
+    """People who talk with a model at this address; the study pays for three calls a person and not one more."""
+    import tempfile
+    from importlib import import_module
+
+    import _support  # noqa: F401
+
+    from eqlab.store.store import Store
+    from eqlab.study.build_design import design_of
+    from eqlab.study.file import read_study
+
+    case = import_module("talk_case")
+    limits = f"max_calls = {3 * places}\nmax_calls_person = 3\nper_minute = 600\nper_minute_all = 100000"
+    text = case.talk_text(models, talk=limits, patience=120).replace(
+        "people_per_batch = 50", f"people_per_batch = {places}"
+    )
+    with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/made.db") as store:
+        made = design_of(read_study(text), store)
+    return replace(made, study=replace(made.study, panel=case.PANEL))
 
 
 def serve_bare(port: int, size: int) -> None:
@@ -85,9 +115,12 @@ if __name__ == "__main__":
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--places", type=int, default=500, help="per arm")
     parser.add_argument("--pages", type=int, default=10)
+    parser.add_argument("--workers", type=int, default=1, help="processes; more than one with PostgreSQL only")
+    parser.add_argument("--talk", default="", metavar="URL", help="talks with the models there instead of ratings")
     parser.add_argument("--bare", type=int, default=0, metavar="BYTES")
     asked = parser.parse_args()
     if asked.bare:
         serve_bare(asked.port, asked.bare)
     else:
-        serve_study(asked.store, asked.port, asked.places, asked.pages)
+        made = talk_design(asked.talk, asked.places) if asked.talk else design(asked.places, asked.pages)
+        serve_study(asked.store, asked.port, made, asked.workers)

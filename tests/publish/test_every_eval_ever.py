@@ -3,12 +3,16 @@
 import hashlib
 import json
 
+import judge_case
 import pytest
+import scripted
 from server import answer_to
 
 import eqlab as api
 from eqlab.core.errors import DataError, UsageError
 from eqlab.publish.every_eval_ever import Sender, write_records
+from eqlab.runs import judge as judging
+from eqlab.runs.panel import panel_of
 
 
 def reply(prompt):
@@ -35,8 +39,23 @@ def written(store, stored, folder, **sender):
     return records, lines
 
 
-@pytest.mark.parametrize("errors", [False, True])
-def test_both_schemas_take_them(store, stored, tmp_path, published, errors):
+@pytest.fixture
+def judged(server, store):
+    """Two models' replies, rated by two judges."""
+    on = judge_case.replies(server, store, ("openai/warm", "openai/cold"))
+    wanted = judging.JudgeRequest(judges=("openai/j1", "openai/j2"), on=(on, "author"), base_url=server.url)
+    return store.find_run(api.run(judging.prepare(wanted, store, lambda _: None), store).run)
+
+
+@pytest.fixture
+def talks(server, store):
+    server.reply = scripted.talk
+    return store.find_run(api.run(scripted.prepared(server, "plain", limit=2, options={"turns": "2"}), store).run)
+
+
+@pytest.mark.parametrize(("errors", "which"), [(False, "stored"), (True, "stored"), (False, "judged"), (True, "talks")])
+def test_both_schemas_take_them(request, store, tmp_path, published, errors, which):
+    stored = request.getfixturevalue(which)
     jsonschema = pytest.importorskip("jsonschema")
     folder = published / "every_eval_ever/every_eval_ever/schemas"
     aggregate, instance = (
@@ -47,6 +66,40 @@ def test_both_schemas_take_them(store, stored, tmp_path, published, errors):
     assert [error.message for record in records for error in aggregate.iter_errors(record)] == []
     assert [error.message for own in lines.values() for line in own for error in instance.iter_errors(line)] == []
     assert list(aggregate.iter_errors({**records[0], "more": 1}))
+
+
+def test_rated_models_have_their_judges_with_prompt_and_weights(store, judged, tmp_path):
+    records, lines = written(store, judged, tmp_path)
+    assert sorted(record["model_info"]["name"] for record in records) == ["openai/cold", "openai/warm"]  # no author
+    panel = panel_of(store, judged)
+    for record in records:
+        (head,) = record["evaluation_results"]
+        assert head["score_details"]["score"] == dict(panel.others.shares)[record["model_info"]["name"]].value
+        scoring = head["metric_config"]["llm_scoring"]
+        assert [judge["model_info"]["name"] for judge in scoring["judges"]] == ["openai/j1", "openai/j2"]
+        assert [judge["weight"] for judge in scoring["judges"]] == [0.5, 0.5]
+        assert all(judge["additional_details"]["calibration"] == "none" for judge in scoring["judges"])
+        assert scoring["aggregation_method"] == "average"
+        assert "Your rating:" in scoring["input_prompt"]
+        assert "dearest" not in scoring["input_prompt"]
+        own = lines[tmp_path / record["detailed_evaluation_results"]["file_path"]]
+        assert len(own) == 8
+        warm = record["model_info"]["name"] == "openai/warm"
+        assert all(("dearest" in line["output"]["raw"][0]) == warm for line in own)
+
+
+def test_a_talk_is_one_line_with_its_messages(store, talks, tmp_path):
+    _, lines = written(store, talks, tmp_path, errors_as_wrong=True)
+    ((own),) = lines.values()
+    (result,) = api.results(store, talks)
+    assert len(own) == len(result.transcripts) == 2
+    for line, talk in zip(own, result.transcripts, strict=True):
+        assert [one["content"] for one in line["messages"]] == [said.text for said in talk.lines]
+        assert {one["role"] for one in line["messages"]} == {"user", "assistant"}
+        assert line["messages"][-1 if talk.lines[-1].seat == "listener" else -2]["role"] == "assistant"
+        assert line["evaluation"] == {"score": talk.score, "is_correct": False, "num_turns": len(talk.lines)}
+        assert "I heard" not in json.dumps(line["messages"])
+        assert "I heard" in line["metadata"]["thoughts"]
 
 
 def test_an_aggregate_and_its_lines_belong_together(store, stored, tmp_path):

@@ -25,6 +25,13 @@ def test_the_strongest_answers_and_whom_they_beat(report):
     constant = rows["Kumar", "epitome", "each scale's commonest"]
     assert (constant["models"], constant["value"]) == (4, pytest.approx(100 * (0.6 + 0.76 + 0.62) / 3))
     assert rows["EmoBench", "application", "always C"]["models"] == 0
+    moved = {row["answer"]: row for row in report["rows"] if row["benchmark"] == "EmotionBench"}
+    assert [(row["beats"], row["models"]) for row in moved.values()] == [(7, 7), (5, 7)]
+    assert moved["never moved"]["value"] == pytest.approx(7.78, abs=0.005)
+    (sage,) = [row for row in report["rows"] if row["benchmark"] == "SAGE"]
+    assert (sage["value"], sage["beats"], sage["models"]) == (40.0, 7, 12)
+    rater = rows["Empathy", "ratings", "always Good, as a rater"]
+    assert (rater["n"], rater["value"]) == (6000, pytest.approx(59.15))
     for row in report["rows"]:
         assert row["beats_at_least"] <= row["beats"] <= row["beats_at_most"] <= row["models"]
 
@@ -43,5 +50,5 @@ def test_without_data_it_says_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("EQLAB_DATA", str(tmp_path))
     report = reproduce(tmp_path)
     assert [one.split(":")[0] for one in report["summary"]["missing"]][:1] == ["seceu"]
-    assert all(row["benchmark"] == "EQ-Bench" for row in report["rows"])  # its figures ship
+    assert {row["benchmark"] for row in report["rows"]} == {"EmotionBench", "SAGE"}  # what is printed ships
     assert any("Not at hand: seceu" in sentence for sentence in STUDY.findings(report))

@@ -7,6 +7,8 @@ from eqlab.core.errors import DataError
 from eqlab.study import texts
 from eqlab.study.file import read_study
 from eqlab.study.kinds import kind_words, language_text, missing_words
+from eqlab.study.web.render import Renderer
+from eqlab.study.web.settings import ServerSettings
 
 GERMAN = {
     "rating": "Die Person sagt:",
@@ -108,6 +110,15 @@ def test_a_users_file_goes_before_ours(own):
     (own / "de.toml").write_text(language_text("de").replace('"Weiter"', '"Vorwärts"'))
     assert texts.load("de")("continue") == "Vorwärts"
     assert texts.load("de").kind("rating")["good"] == "Gut"
+
+
+def test_a_server_reads_its_words_once(own):
+    """A file that is edited or deleted while people take part changes no page, and costs none of them a read."""
+    (own / "de.toml").write_text(language_text("de").replace('"Weiter"', '"Vorwärts"'))
+    render = Renderer(ServerSettings(b"x" * 32))
+    assert render.texts("de")("continue") == "Vorwärts"
+    (own / "de.toml").unlink()
+    assert render.texts("de")("continue") == "Vorwärts"
 
 
 def test_an_unknown_language_is_named_with_those_that_are():

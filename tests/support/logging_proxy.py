@@ -105,8 +105,9 @@ def _messages(pieces: list[dict[str, Any]]) -> Said:
         blocks = piece.get("content") or [piece.get("delta") or {}]
         text += "".join(block.get("text") or block.get("partial_json") or "" for block in blocks)
         text += "".join(json.dumps(block["input"], ensure_ascii=False) for block in blocks if "input" in block)
-    cached = usage.get("cache_read_input_tokens", 0) + usage.get("cache_creation_input_tokens", 0)
-    return text, *_counts(usage.get("input_tokens", 0) + cached, usage.get("output_tokens"))
+    sums = [usage.get(f"{name}input_tokens") for name in ("", "cache_read_", "cache_creation_")]
+    known = sum(filter(None, sums)) if sums[0] is not None else None
+    return text, *_counts(known, usage.get("output_tokens"))
 
 
 def _responses(pieces: list[dict[str, Any]]) -> Said:

@@ -38,13 +38,14 @@ def read_sources(
     own: list[str] = []
     runs: dict[str, StoredRun] = {}
     places: dict[tuple[str, str], int] = {}
+    published_files = PublishedReader(data)
     with ExitStack() as closing:
         for name in names:
             if is_published(name):
                 wanted = name.removeprefix(PUBLISHED).removeprefix(":")
-                found += _published(PublishedReader(data).results([wanted] if wanted else []), seen)
+                found += _published(published_files.results([wanted] if wanted else []), seen)
             elif name.endswith(".json"):
-                found += _published([PublishedReader(data).file_result(_file(name))], seen)
+                found += _published([published_files.file_result(_file(name))], seen)
             else:
                 own.append(name)
         if own:

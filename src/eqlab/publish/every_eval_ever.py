@@ -1,6 +1,6 @@
 """A run as records of Every Eval Ever (arXiv 2606.14516, schema 0.3.0): of each model and benchmark an aggregate with
-our intervals and baselines, and one line an item. Written to a folder, byte for byte the same each time; nothing is
-sent."""
+our intervals and baselines, and one line an item or talk; of a judge's run one of each model whose replies were
+rated, with the judges. Written to a folder, byte for byte the same each time; nothing is sent."""
 
 import hashlib
 import json
@@ -8,20 +8,24 @@ import math
 import re
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from eqlab.benchmarks.dialogue.result import LISTENER
+from eqlab.benchmarks.rating.panel import SUBJECT as PANEL
+from eqlab.benchmarks.rating.trials import REFERENCE_ARMS
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import final
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.results import Estimate, Result
+from eqlab.core.results import Estimate, ItemScore, Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
 from eqlab.data.files import write_whole
 from eqlab.data.published import manifest
+from eqlab.runs.panel import panel_of
 from eqlab.runs.score import results
 from eqlab.store.reader import Reader, StoredRun
 
@@ -49,13 +53,16 @@ def write_records(store: Reader, stored: StoredRun, folder: Path, sender: Sender
     models = {model.subject: model for model in stored.config.models if model.role == "model"}
     asked = {one.name: one for one in stored.config.benchmarks}
     made: dict[Path, bytes] = {}
-    for result in results(store, stored):
+    found = results(store, stored)
+    for result in found:
         if result.subject in models and result.headline.value is not None:
             made |= _files(store, stored, result, models[result.subject], asked[result.benchmark], folder, sender)
+    panel = panel_of(store, stored)
+    for result in [panel] if panel else found:
+        if result.others is not None:
+            made |= _rated_files(store, stored, result, found, asked[result.benchmark], folder, sender)
     if not made:
-        raise UsageError(
-            f"Run {stored.id} has no model with a score.", "Answers of people and ratings by judges are not exported."
-        )
+        raise UsageError(f"Run {stored.id} has no model with a score.", "Answers of people are not exported.")
     for path, content in made.items():
         if path.exists() and path.read_bytes() != content:
             raise DataError(f"{path} is there with other content.", "Name another folder with -o, or move it away.")
@@ -74,17 +81,45 @@ def _files(
     sender: Sender,
 ) -> dict[Path, bytes]:
     scored = list(store.scored(stored.id, result.subject, asked.name))
+    same = _same(stored, result, model, asked)
+    lines: Iterable[dict[str, Any]] = ()
+    if sender.instances:
+        lines = _talks(result, asked, sender) if result.transcripts else _lines(scored, result, asked, sender)
+    found = list(_results(result, asked, model, scored, sender))
+    whole = [{**same, **line} for line in lines]
+    return _record(stored, asked, model, scored, found, whole, (result.subject, asked.name), folder, sender)
+
+
+def _same(stored: StoredRun, result: Result, model: ModelConfig, asked: BenchmarkConfig) -> dict[str, Any]:
+    """What every line of a record says."""
+    about = _model_info(model)["id"]
+    return {
+        "schema_version": SCHEMA,
+        "evaluation_id": f"{asked.name}/{about}/{int(stored.created_at)}/{stored.id}",
+        "model_id": about,
+        "evaluation_name": f"{result.title}: {result.headline.name}",
+        "evaluation_result_id": f"eqlab.{asked.name}.{_slug(result.headline.name)}",
+    }
+
+
+def _record(
+    stored: StoredRun,
+    asked: BenchmarkConfig,
+    model: ModelConfig,
+    scored: list[Scored],
+    found: list[dict[str, Any]],
+    lines: list[dict[str, Any]],
+    named: tuple[str, ...],
+    folder: Path,
+    sender: Sender,
+) -> dict[Path, bytes]:
+    """An aggregate, and the file with its lines; `named`: what tells it from the run's others."""
     about = _model_info(model)
     place = "/".join(_part(part) for part in ("eqlab", *_developer(model)))
-    name = str(uuid.UUID(bytes=_digest(stored.id, result.subject, asked.name)[:16], version=4))
-    evaluation = f"{asked.name}/{about['id']}/{int(stored.created_at)}/{stored.id}"
-    head = f"eqlab.{asked.name}.{_slug(result.headline.name)}"
-    lines: list[dict[str, Any]] = []
-    if sender.instances and not result.transcripts:
-        lines = list(_lines(scored, result, asked, evaluation, about["id"], head, sender))
+    name = str(uuid.UUID(bytes=_digest(stored.id, *named)[:16], version=4))
     record = {
         "schema_version": SCHEMA,
-        "evaluation_id": evaluation,
+        "evaluation_id": f"{asked.name}/{about['id']}/{int(stored.created_at)}/{stored.id}",
         "evaluation_timestamp": str(int(stored.created_at)),
         "retrieved_timestamp": str(int(max((a.at for one in scored for a in one.attempts), default=stored.created_at))),
         "source_metadata": {
@@ -106,7 +141,7 @@ def _files(
                 run=stored.id,
             ),
         },
-        "evaluation_results": list(_results(result, asked, model, scored, sender)),
+        "evaluation_results": found,
     }
     files = {}
     if lines:
@@ -233,15 +268,136 @@ def _developer(model: ModelConfig) -> tuple[str, str]:
     return developer.rpartition("/")[2] or "eqlab", name
 
 
-def _lines(
-    scored: list[Scored],
+def _talks(result: Result, asked: BenchmarkConfig, sender: Sender) -> Iterator[dict[str, Any]]:
+    """One line a talk. What the person in it felt and thought is no message."""
+    shown = asked.item_set == "open"
+    for talk in result.transcripts:
+        if talk.score is None and not sender.errors_as_wrong:
+            continue
+        roles = ["assistant" if line.seat == LISTENER else "user" for line in talk.lines]
+        thoughts = [{"turn": place, "emotion": line.emotion, "feeling": line.feeling}
+                    for place, line in enumerate(talk.lines) if line.feeling or line.emotion is not None]  # fmt: skip
+        last = max((place for place, role in enumerate(roles) if role == "assistant"), default=0)
+        yield {
+            "sample_id": f"{talk.item} {talk.trial} r{talk.repeat}",
+            "sample_hash": hashlib.sha256(_json({"raw": talk.item, "reference": []}).encode()).hexdigest(),
+            "interaction_type": "multi_turn",
+            "input": {"raw": talk.item, "reference": []},
+            "output": None,
+            "messages": [
+                {"turn_idx": place, "role": role, "content": line.text if shown or role == "assistant" else None}
+                for place, (role, line) in enumerate(zip(roles, talk.lines, strict=True))
+            ],
+            "answer_attribution": [_extracted(last, "messages[turn_idx].content", talk.outcome or talk.end, asked)],
+            "evaluation": {"score": talk.score or 0.0, "is_correct": False, "num_turns": max(1, len(talk.lines))},
+            **({} if talk.score is not None else {"error": talk.end or "no score"}),
+            "metadata": _texts(
+                repeat=talk.repeat,
+                partner=talk.partner,
+                end=talk.end,
+                thoughts=thoughts if shown else "",
+                text="" if shown else "withheld: licence",
+                is_correct_meaning="not applicable",
+            ),
+        }
+
+
+def _extracted(turn: int, source: str, value: str, asked: BenchmarkConfig) -> dict[str, Any]:
+    return {
+        "turn_idx": turn,
+        "source": source,
+        "extracted_value": value,
+        "extraction_method": f"eqlab {asked.name}",
+        "is_terminal": True,
+    }
+
+
+# -- what judges say of others' replies ------------------------------------------------------------------------------
+
+
+def _rated_files(
+    store: Reader,
+    stored: StoredRun,
     result: Result,
+    each: Iterable[Result],
     asked: BenchmarkConfig,
-    evaluation: str,
-    model: str,
-    head: str,
+    folder: Path,
     sender: Sender,
-) -> Iterator[dict[str, Any]]:
+) -> dict[Path, bytes]:
+    """Of each model whose replies were rated one record, with the judges, their prompt and, of several, their weights.
+    Replies that people or the author of the items wrote are no model's."""
+    of = {model.subject: model for model in stored.config.models if model.role == "judge"}
+    judges = {one: model for one, model in of.items() if result.subject in (one, PANEL)}
+    others = result.others
+    if others is None or not judges:
+        return {}
+    scored = [one for judge in judges for one in store.scored(stored.id, judge, asked.name)]
+    scoring = {
+        "judges": [_judge(judge, next((o for o in each if o.subject == judge.subject), result), scored, len(judges))
+                   for judge in judges.values()],
+        "input_prompt": _template([one.trial.prompt for one in scored]),
+        **({"aggregation_method": "average"} if len(judges) > 1 else {}),
+    }  # fmt: skip
+    replies = {one.trial.id: str(one.trial.key.get("reply", "")) for one in scored}
+    made: dict[Path, bytes] = {}
+    for arm, share in others.shares:
+        if arm in (others.written_by_people, *REFERENCE_ARMS) or share.value is None:
+            continue
+        model, above = ModelConfig(arm), others.above.get(arm)
+        own = replace(result, headline=share, estimates=(), baselines=(), percentile=above, usage=None,
+                      score_range=others.score_range)  # fmt: skip
+        (found,) = _results(own, asked, model, scored, sender)
+        found["metric_config"]["llm_scoring"] = scoring
+        same = _same(stored, own, model, asked)
+        lines = [
+            {**same, **_rated_line(item, replies.get(item.trial, ""), asked)}
+            for item in (own.items if sender.instances else ())
+            if item.group == arm and item.points is not None
+        ]
+        made |= _record(stored, asked, model, scored, [found], lines, (result.subject, asked.name, arm), folder, sender)
+    return made
+
+
+def _judge(judge: ModelConfig, own: Result, scored: list[Scored], judges: int) -> dict[str, Any]:
+    answers = [one.attempts[-1] for one in scored if one.attempts and one.attempts[-1].subject == judge.subject]
+    warm = [one.temperature for one in answers if one.temperature is not None]
+    rules = {name: own.rules.get(name) for name in ("rubric", "rubric_sha256", "calibration", "snapshot")}
+    return {
+        "model_info": _model_info(judge),
+        **({"temperature": min(warm)} if warm else {}),
+        **({"weight": 1 / judges} if judges > 1 else {}),
+        "additional_details": _texts(**rules, ratings=len(answers)),
+    }
+
+
+def _template(prompts: list[str]) -> str:
+    """What all prompts of a judge share, whole lines at either end; what is rated stands between them."""
+    lines = [prompt.split("\n") for prompt in dict.fromkeys(prompts)]
+    least = min(map(len, lines))
+    head = next((at for at in range(least) if len({own[at] for own in lines}) > 1), least)
+    tail = next((at for at in range(least - head) if len({own[-1 - at] for own in lines}) > 1), least - head)
+    return "\n".join([*lines[0][:head], "[what is rated]", *(lines[0][-tail:] if tail else ())])
+
+
+def _rated_line(item: ItemScore, reply: str, asked: BenchmarkConfig) -> dict[str, Any]:
+    shown = asked.item_set != "published"
+    given = {name: value for name, value in item.values.items() if value is not None}
+    return {
+        "sample_id": f"{item.item} r{item.repeat}",
+        "sample_hash": hashlib.sha256(_json({"raw": item.item, "reference": []}).encode()).hexdigest(),
+        "interaction_type": "single_turn",
+        "input": {"raw": item.item, "reference": []},
+        "output": {"raw": [reply if shown else ""]},
+        "answer_attribution": [_extracted(0, "output.raw", _json(given), asked)],
+        "evaluation": {"score": float(item.points or 0.0), "is_correct": False},
+        "metadata": _texts(
+            status=item.status, repeat=item.repeat, text="" if shown else "withheld: licence",
+            is_correct_meaning="not applicable",
+        ),
+    }  # fmt: skip
+
+
+def _lines(scored: list[Scored], result: Result, asked: BenchmarkConfig, sender: Sender) -> Iterator[dict[str, Any]]:
     benchmark = load(asked.name)
     shown = asked.item_set == "open"
     for one in scored:
@@ -267,25 +423,12 @@ def _lines(
         total = (answer.tokens_in or 0) + (answer.tokens_out or 0)
         usage = {"input_tokens": answer.tokens_in, "output_tokens": answer.tokens_out, "total_tokens": total}
         yield {
-            "schema_version": SCHEMA,
-            "evaluation_id": evaluation,
-            "model_id": model,
-            "evaluation_name": f"{result.title}: {result.headline.name}",
-            "evaluation_result_id": head,
             "sample_id": f"{' '.join(one.trial.items)} {one.trial.condition} r{one.repeat}",
             "sample_hash": hashlib.sha256(_json({"raw": raw, "reference": reference}).encode()).hexdigest(),
             "interaction_type": "single_turn",
             "input": {"raw": raw, "reference": reference, **({"choices": choices} if shown and not graded else {})},
             "output": {"raw": [answer.text]},
-            "answer_attribution": [
-                {
-                    "turn_idx": 0,
-                    "source": "output.raw",
-                    "extracted_value": _json(dict(answer.values)),
-                    "extraction_method": f"eqlab {asked.name}",
-                    "is_terminal": True,
-                }
-            ],
+            "answer_attribution": [_extracted(0, "output.raw", _json(dict(answer.values)), asked)],
             "evaluation": {"score": score, "is_correct": not graded and score > 0},
             **({"token_usage": usage} if counted else {}),
             **({"performance": {"latency_ms": 1000 * answer.latency}} if answer.latency is not None else {}),

@@ -72,8 +72,7 @@ def _rank(rank: tuple[int, int]) -> str:
 
 def _published(figures: Figures, asked: AskedQuestions, questions: set[str], there: set[str]) -> list[PublishedRun]:
     by_name = {one.model: one for one in figures.models}
-    every = [run_of_figures(by_name[name], asked) for name in LANDSCAPE if name not in there]
-    return [replace(run, scored=tuple(one for one in run.scored if one.trial.items[0] in questions)) for run in every]
+    return [run_of_figures(by_name[name], asked, questions) for name in LANDSCAPE if name not in there]
 
 
 def _beside(row: Row, run: PublishedRun) -> RunRecord:

@@ -148,8 +148,8 @@ def _row(
     notes = [_RAW] if keying == "raw" and default else []
     notes += [part for part in (note, *(_lost(change) if change else ())) if part]
     place = _place(row, None if change is None or change.factor_index is None else change.factor_index + 1)
-    if keying != "keyed" and place in _printed():
-        row["printed"], row["printed_direction"] = _printed()[place]
+    if keying != "keyed" and place in printed_values():
+        row["printed"], row["printed_direction"] = printed_values()[place]
         row["agrees"] = all(one.agrees for one in _beside_print(row))
         if not row["agrees"]:
             notes.insert(0, _explanation(place))
@@ -189,7 +189,7 @@ def _lines(name: str) -> list[list[str]]:
 
 
 @cache
-def _printed() -> dict[tuple[str, ...], tuple[str | float, str | None]]:
+def printed_values() -> dict[tuple[str, ...], tuple[str | float, str | None]]:
     """By place: "mean±SD" or the change, and the arrow."""
     arrows = {"-": "none", "": None}
     return {

@@ -4,9 +4,11 @@ of the published models it beats. One picture, and one line on what was done abo
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 
 from eqlab.analysis.intervals import mean_estimate, proportion_bounds
+from eqlab.benchmarks.dialogue.published import START
+from eqlab.benchmarks.dialogue.result import AS_FOUND
 from eqlab.benchmarks.emobench.benchmark import EmoBench
 from eqlab.benchmarks.emobench.items import TASKS, EmoBenchOptions, chosen_scenarios
 from eqlab.benchmarks.eqbench.score import PRESETS, by_place, item_score
@@ -14,8 +16,9 @@ from eqlab.core.errors import DataError
 from eqlab.core.results import Better, Estimate, Table, goodness
 from eqlab.data import published
 from eqlab.data.items import read_sources
-from eqlab.reproduce import culemo, kumar, seceu, tombench
+from eqlab.reproduce import culemo, emotionbench, kumar, sage_talks, seceu, tombench
 from eqlab.reproduce.claims import Report, Row, Study, table_of
+from eqlab.runs.judge import published_replies
 from eqlab.runs.kumar import read_all
 from eqlab.runs.published_results import PublishedReader
 from eqlab.tables.forest import Forest, ForestLine, standalone
@@ -26,6 +29,9 @@ _DONE = {
     "CuLEmo": "headline is balanced accuracy, with majority and the American answer beside it",
     "Kumar": "a constant rater stands beside every kappa and agreement of a calibration",
     "EmoBench": "options in drawn order; a guess and the longest option stand beside every accuracy",
+    "EmotionBench": "headline is the order of situations, which one change for all does not have",
+    "SAGE": "the emotion at the opening stands beside every score",
+    "Empathy": "a constant rater stands beside every kappa and agreement of a calibration",
     "ToMBench": "place, longest option and chance stand beside every accuracy",
 }
 
@@ -139,6 +145,39 @@ def _emobench(folder: Path | None) -> Iterator[Row]:
         yield _row("EmoBench", task, best, mean_estimate("right", whole[best]), [], "higher", "accuracy, %")
 
 
+def _emotionbench(_: Path | None) -> Iterator[Row]:
+    """How far the printed changes of mood lie from people's, over factors of situations; what is printed ships."""
+    changes: dict[str, dict[tuple[str, ...], float]] = {}
+    for (who, questionnaire, subscale, level, *factor), (value, _arrow) in emotionbench.printed_values().items():
+        if (questionnaire, level) == ("PANAS", "factor"):
+            changes.setdefault(who, {})[subscale, *factor] = float(value)
+    people = changes.pop("human")
+    models = [fmean(abs(own[place] - people[place]) for place in people) for own in changes.values()]
+    middle = {one: median(value for (scale, *_), value in people.items() if scale == one) for one, *_ in people}
+    same = f"{', '.join(f'{change:+.1f}' for change in middle.values())} in every situation"
+    for answer, fixed in ((same, middle), ("never moved", dict.fromkeys(middle, 0.0))):
+        estimate = mean_estimate("distance", [abs(fixed[place[0]] - value) for place, value in people.items()])
+        yield _row("EmotionBench", "PANAS", answer, estimate, models, "lower", "distance from people")
+
+
+def _sage(_: Path | None) -> Iterator[Row]:
+    """The emotion with which every talk begins: what is left where nothing that is said matters."""
+    for simulator, own in sage_talks.printed_scores().items():
+        fixed = Estimate("score", float(START), sage_talks.PERSONAS, None, float(START), float(START))
+        yield _row("SAGE", f"{simulator} simulates", AS_FOUND, fixed, own, "higher", "score")
+
+
+def _empathy(folder: Path | None) -> Iterator[Row]:
+    """A rater that always says the same, against one person a reply. No model's ratings were published."""
+    given = [value for row in published_replies(folder) for _, value in row.human]
+    words = dict(enumerate(("Bad", "Okay", "Good"), start=1))
+    commonest = max(words, key=given.count)
+    same = mean_estimate("agreement", [100.0 * (value == commonest) for value in given])
+    yield _row(
+        "Empathy", "ratings", f"always {words[commonest]}, as a rater", same, [], "higher", "same as a person, %"
+    )
+
+
 _TABLES = {
     "seceu": _seceu,
     "eqbench": _eqbench,
@@ -146,6 +185,9 @@ _TABLES = {
     "tombench": _tombench,
     "kumar": _kumar,
     "emobench": _emobench,
+    "emotionbench": _emotionbench,
+    "sage": _sage,
+    "empathy": _empathy,
 }
 
 

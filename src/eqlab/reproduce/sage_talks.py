@@ -205,6 +205,14 @@ def _leaps(talk: Talk) -> bool:
     return any(abs(after - before) > _STEP for before, after in pairwise(talk.course))
 
 
+def printed_scores() -> dict[str, list[float]]:
+    """The printed leaderboard, by simulator."""
+    found: dict[str, list[float]] = {}
+    for (simulator, _), row in _printed().items():
+        found.setdefault(simulator, []).append(row["score"])
+    return found
+
+
 @cache
 def _printed() -> Mapping[tuple[str, str], Mapping[str, float]]:
     """The printed leaderboard by simulator and file. README: a stored copy of the repository's, later than the pinned

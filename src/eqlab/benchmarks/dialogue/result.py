@@ -22,7 +22,7 @@ from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.benchmarks.dialogue.trials import NAME
 from eqlab.core.answers import Status, final
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
-from eqlab.core.results import Estimate, ItemScore, Result, Table, Transcript, Utterance
+from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table, Transcript, Utterance
 
 if TYPE_CHECKING:
     from eqlab.analysis.reml import Variances
@@ -212,6 +212,10 @@ FEWEST = 5
 """Personas below which nothing is claimed."""
 
 
+AS_FOUND = "leaves the person as found"
+"""What is left where nothing that is said matters: the emotion at the opening."""
+
+
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT) -> Result:
     talks = talks_of(scored)
     felt = [talk for talk in talks if talk.final is not None]
@@ -235,6 +239,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any], c
         counts=counts(talks),
         items=tuple(item(talk, speakers) for talk in talks),
         item_range=_BOUNDS,
+        baselines=(Baseline(AS_FOUND, fmean(float(talk.start) for talk in felt)),) if felt else (),
         caveats=_caveats(talks, line),
         tables=(*tables(talks, felt), *facet_tables(found)),
         proviso=line,

@@ -70,8 +70,19 @@ def _character(asks: str, dialogue: str) -> str:
     """The speaker whom the question is about: the longest speaker name in the line that is there for itself, not for
     what it owns ("In reaction to Bo's words, Ann would feel…")."""
     speakers = dict.fromkeys(re.findall(r"^([^:\n]{1,40}):", dialogue, flags=re.MULTILINE))
-    named = [one for one in speakers if re.search(rf"{re.escape(one)}(?!['’]?s\b)", asks)]
-    return max(named, key=len, default="")
+    return max((name for name in speakers if _is_named(name, asks)), key=len, default="")
+
+
+_OWNS = re.compile(r"['’]?s\b")
+
+
+def _is_named(name: str, asks: str) -> bool:
+    at = asks.find(name)
+    while at >= 0:
+        if not _OWNS.match(asks, at + len(name)):
+            return True
+        at = asks.find(name, at + 1)
+    return False
 
 
 def parse_open(content: bytes, path: str) -> list[Question]:

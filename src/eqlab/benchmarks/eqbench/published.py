@@ -3,7 +3,7 @@ file, or from the figures that ship with the package. The one reader of publishe
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,7 +149,8 @@ def _unread(trial: Trial, text: str) -> bool:
     return read.first is None and read.revised is None
 
 
-def run_of_figures(one: ModelFigures, asked: AskedQuestions) -> PublishedRun:
+def run_of_figures(one: ModelFigures, asked: AskedQuestions, only: Container[str] | None = None) -> PublishedRun:
+    """Its replies to all questions, or to some."""
     return PublishedRun(
         one.model,
         f"eqbench/{one.file}",
@@ -163,6 +164,7 @@ def run_of_figures(one: ModelFigures, asked: AskedQuestions) -> PublishedRun:
             Scored(trial, repeat, (figure_answer(reply, trial, f"model:{one.model}", repeat, one.completed),))
             for repeat, replies in enumerate(one.iterations)
             for trial, reply in zip(asked.trials.values(), replies, strict=True)
+            if only is None or trial.items[0] in only
         ),
         texts=False,
     )

@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
@@ -200,38 +200,52 @@ def baselines(references: Sequence[Reference], version: str, rules: EqBenchRules
 def _of(asked: tuple[tuple[tuple[str, float], ...], ...], version: str, rules: EqBenchRules) -> tuple[Baseline, ...]:
     """Kept: many models answer the same questions."""
     references = [dict(reference) for reference in asked]
+    score_of, places = _fixed(references, version, rules), max(map(len, references))
     if version == "v1":  # v1 normalises: every constant is the same answer
-        constants = {1: _constant(references, 1, version, rules)}
+        constants = {1: score_of([1] * places)}
     else:
-        every = {value: _constant(references, value, version, rules) for value in range(11)}
+        every = {value: score_of([value] * places) for value in range(11)}
         best = max(every, key=lambda value: every[value])
         constants = {value: every[value] for value in sorted({0, best, 5, 10})}
     found = [Baseline(f"always {value}", score) for value, score in constants.items()]
-    values, score = by_place(references, version, rules)
+    values, score = _best_by_place(score_of, places)
     if len(set(values)) > 1:
         found.append(Baseline(f"{'-'.join(map(str, values))} by place", score))
     return (*found, Baseline("random", _random(references, version, rules)))
 
 
-def _constant(references: Sequence[Reference], value: int, version: str, rules: EqBenchRules) -> float:
-    return _fixed(references, [value] * max(map(len, references)), version, rules)
-
-
 def by_place(references: Sequence[Reference], version: str, rules: EqBenchRules) -> tuple[list[int], float]:
     """The strongest answer that gives the same numbers to the first, second … emotion whatever the question, and its
     score. In v2 the item score is a sum over emotions, so that each place has a best number of its own."""
-    places = max(map(len, references))
-    found = max(([value] * places for value in range(11)), key=lambda one: _fixed(references, one, version, rules))
+    return _best_by_place(_fixed(references, version, rules), max(map(len, references)))
+
+
+def _best_by_place(score_of: Callable[[Sequence[int]], float], places: int) -> tuple[list[int], float]:
+    found = max(([value] * places for value in range(11)), key=score_of)
     for place in range(places):
-        tried = [[*found[:place], value, *found[place + 1 :]] for value in range(11)]
-        found = max(tried, key=lambda one: _fixed(references, one, version, rules))
-    return found, _fixed(references, found, version, rules)
+        found = max(([*found[:place], value, *found[place + 1 :]] for value in range(11)), key=score_of)
+    return found, score_of(found)
 
 
-def _fixed(references: Sequence[Reference], values: Sequence[int], version: str, rules: EqBenchRules) -> float:
-    answers = ((dict(zip(reference, values, strict=False)), reference) for reference in references)
-    scores = [score for pair in answers if (score := item_score(*pair, version, rules)) is not None]
-    return 10 * fmean(scores) if scores else float("-inf")
+def _fixed(references: Sequence[Reference], version: str, rules: EqBenchRules) -> Callable[[Sequence[int]], float]:
+    """The score of whoever gives the same numbers to the first, second … emotion whatever the question."""
+    if version != "v1":
+        # Hundreds of answers are tried: what each number loses at each place is worked out once.
+        lost = [
+            [[_penalty(abs(value - level), rules.five) for value in range(11)] for level in reference.values()]
+            for reference in references
+        ]
+        return lambda values: (
+            10
+            * fmean([10 - _SCALE * sum([place[value] for place, value in zip(q, values, strict=False)]) for q in lost])
+        )
+
+    def score_of(values: Sequence[int]) -> float:
+        answers = ((dict(zip(reference, values, strict=False)), reference) for reference in references)
+        scores = [score for pair in answers if (score := item_score_v1(*pair)) is not None]
+        return 10 * fmean(scores) if scores else float("-inf")
+
+    return score_of
 
 
 def _random(references: Sequence[Reference], version: str, rules: EqBenchRules) -> float:
@@ -244,14 +258,12 @@ def _random(references: Sequence[Reference], version: str, rules: EqBenchRules) 
             for reference in references
         )
         return 10 * fmean(score for score in drawn if score is not None)
-    best = item_score(references[0], references[0], version, rules) or 0.0
-    lost = fmean(
-        sum(
-            best - (item_score({name: value}, {name: level}, version, rules) or 0.0)
-            for name, level in reference.items()
-            for value in range(11)
-        )
-        / 11
+    levels = [level for reference in references for level in reference.values()]
+    score_of = {
+        (level, value): item_score_v2({"": value}, {"": level}, rules) for level in set(levels) for value in range(11)
+    }
+    lost = [
+        sum([10 - score_of[level, value] for level in reference.values() for value in range(11)]) / 11
         for reference in references
-    )
-    return 10 * (best - lost)
+    ]
+    return 10 * (10 - fmean(lost))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.benchmarks.common.reading import is_refusal, read_json
@@ -28,7 +28,9 @@ from eqlab.core.item_file import filled
 from eqlab.core.results import Estimate, ItemScore, Table, whiskers
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
-from eqlab.data.figures import FigureReply, Four
+
+if TYPE_CHECKING:
+    from eqlab.data.figures import FigureReply, Four
 
 # -- what is told ----------------------------------------------------------------------------------------------------
 # A question in words, for a model. Published questions keep their published prompt; ours have one of our own, with
@@ -440,8 +442,10 @@ FIGURES = "published figures"
 """Instead of a run, in an answer that is figures without the words they were read in."""
 
 
-def figures_of(text: str, names: Sequence[str]) -> FigureReply:
+def figures_of(text: str, names: Sequence[str]) -> "FigureReply":
     """English only. What the published code rejects for pairs besides the four, and reads otherwise the same."""
+    from eqlab.data.figures import FigureReply  # only who makes or compares published figures needs them
+
     loose, strict = PRESETS["leaderboard"], PRESETS["published-code"]
     passes = split_passes(text, loose, "en")
     first, revised = (read_pass(one, names, loose, "en") for one in passes)
@@ -457,11 +461,11 @@ def figures_of(text: str, names: Sequence[str]) -> FigureReply:
     )
 
 
-def _numbers(read: dict[str, int] | None, names: Sequence[str]) -> Four | None:
+def _numbers(read: dict[str, int] | None, names: Sequence[str]) -> "Four | None":
     return None if read is None else tuple(read[name] for name in names)
 
 
-def figure_answer(reply: FigureReply, trial: Trial, subject: str, repeat: int, at: float) -> Answer:
+def figure_answer(reply: "FigureReply", trial: Trial, subject: str, repeat: int, at: float) -> Answer:
     names = trial.form.keys
     passes = {"first_pass": reply.first, "revised": reply.revised}
     values: dict[str, Any] = {

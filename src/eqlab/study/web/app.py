@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -71,6 +71,8 @@ class RequestGuard:
     def __init__(self, app: ASGIApp, settings: ServerSettings, refuse: Any) -> None:
         """`refuse(scope, status) -> Response` makes the page for a request that is turned away."""
         self._app, self._settings, self._refuse = app, settings, refuse
+        always = HEADERS | ({"strict-transport-security": "max-age=31536000"} if settings.https else {})
+        self._headers = [(name.encode(), value.encode()) for name, value in always.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -83,14 +85,12 @@ class RequestGuard:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-                headers.setdefault("cache-control", "no-store")
+                own = message["headers"]
+                kept = any(name == b"cache-control" for name, _ in own)
+                more = [] if kept else [(b"cache-control", b"no-store")]
                 if scope.get("eqlab_close"):
-                    headers["connection"] = "close"
-                if self._settings.https:
-                    headers["strict-transport-security"] = "max-age=31536000"
+                    more.append((b"connection", b"close"))
+                message["headers"] = [*own, *self._headers, *more]
                 if message["status"] >= 500:
                     say(logging.ERROR, "failed", status=message["status"], route=_route(scope))
             await send(message)

@@ -320,6 +320,8 @@ async def done(request: Request) -> Response:
 
 # Plain routes: pages have no schema, and FastAPI's own handling of a request costs more than the page.
 ROUTES = [
+    Route("/s/{study}/page", page, methods=["GET"]),  # first: nearly all requests are for it
+    Route("/s/{study}/page", answer, methods=["POST"]),
     Route("/s/{study}", arrive, methods=["GET"]),
     Route("/s/{study}/start", start, methods=["POST"]),
     Route("/s/{study}/in", inside, methods=["GET"]),
@@ -327,8 +329,6 @@ ROUTES = [
     Route("/s/{study}/leave", leave, methods=["POST"]),
     Route("/s/{study}/resume", resume, methods=["POST"]),
     Route("/s/{study}/back", back, methods=["GET"]),
-    Route("/s/{study}/page", page, methods=["GET"]),
-    Route("/s/{study}/page", answer, methods=["POST"]),
     Route("/s/{study}/stop", ask_stop, methods=["GET"]),
     Route("/s/{study}/stop", stop, methods=["POST"]),
     Route("/s/{study}/done", done, methods=["GET"]),

@@ -57,6 +57,7 @@ class Renderer:
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
         self.files = _read_files()
+        self._texts: dict[str, Texts] = {}
         self._environment = Environment(
             loader=PackageLoader("eqlab.study.web", "templates"),
             autoescape=True,
@@ -73,7 +74,11 @@ class Renderer:
         self._environment.globals["preview"] = settings.preview
 
     def texts(self, language: str) -> Texts:
-        return self._settings.texts.get(language) or load(language)
+        """Read once: the words of a study do not change, nor go, while people take part."""
+        found = self._texts.get(language)
+        if found is None:
+            found = self._texts[language] = self._settings.texts.get(language) or load(language)
+        return found
 
     def page(self, name: str, language: str, status: int = 200, **values: Any) -> HTMLResponse:
         t = self.texts(language)

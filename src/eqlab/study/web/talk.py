@@ -26,6 +26,9 @@ _WAIT = 10.0
 """Seconds that a post without a script waits for the reply."""
 _STREAM = 100.0
 """Seconds after which a stream ends; the browser opens another."""
+_SIGN = 10.0
+"""Seconds between two signs of life in a stream while a model is asked here: hundreds wait at once, and each sign looks
+into the store. A model that another process asks is looked for more often."""
 _MOST_STREAMS = 4
 """Of one person: a few tabs."""
 _MOST_FIELDS, _MOST_LINE = 40, 500
@@ -267,7 +270,7 @@ async def _parts(talks: Conversations, person: str, lines: int) -> AsyncIterator
             yield _event("done", {"state": view.state if view else "over"})
             return
         yield ": the other one is writing\n\n"
-        await talks.wait(person, 1.0)
+        await talks.wait(person, _SIGN)
 
 
 async def _paced(text: str, pace: int) -> AsyncIterator[str]:
