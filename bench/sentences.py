@@ -1,5 +1,5 @@
-"""docs/reference/sentences.md: every sentence that the product can say, by file, with an example where the documentation
-shows one, for those who read its English: python bench/sentences.py"""
+"""docs/reference/sentences.md: every sentence that the product can say, by file, with an example where the
+documentation shows one, for those who read its English: python bench/sentences.py"""
 
 import ast
 import re
@@ -12,8 +12,8 @@ PAGE = ROOT / "docs" / "reference" / "sentences.md"
 GAP = "…"
 HEAD = """# Every sentence
 
-What EQ Lab can say, by the file that says it, so that one reading covers its English: `…` stands for a name, a number or words of
-another sentence. The example is what the documentation shows. Made by `python bench/sentences.py`.
+What EQ Lab can say, by the file that says it, so that one reading covers its English: `…` stands for a name,
+a number or words of another sentence. The example is what the documentation shows. Made by `python bench/sentences.py`.
 """
 FEWEST = 4
 """Words of a sentence."""
