@@ -316,5 +316,5 @@ def test_sentences_are_found_in_code_and_docstrings_are_none():
         '"""A file that says things."""\nraise E(f"There is no file {path}.", "Name another one, please.", "not one")\n'
     )
     assert list(sentences.patterns(source)) == ["There is no file ….", "Name another one, please."]
-    assert sentences.example("There is no file ….", "eqlab: There is no file x.csv. Name") == "There is no file x.csv."
+    assert sentences.example("There is no file ….", "eqlab: There is no file items. Name") == "There is no file items."
     assert sentences.PAGE.is_file()

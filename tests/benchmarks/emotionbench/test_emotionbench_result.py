@@ -55,7 +55,7 @@ def test_a_subject_with_feelings():
     assert found.headline.name == "Concordance"
     assert found.score_range == (0.0, 100.0)
     assert "reports the better mood in the better one 100.0 % of the time" in found.sentence
-    assert "more than somebody gets" in found.sentence
+    assert "this is better than chance" in found.sentence
     names = [estimate.name for estimate in found.estimates]
     assert "default Positive Affect" in names
     assert "readable by the published last-character rule" in names
