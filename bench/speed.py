@@ -1,9 +1,11 @@
 """The speed of EQ Lab in one table: work, the floor or peer measured beside it, ratio, aim, met or not.
 
 Everything is CPU time, which neighbours on the machine change least, and every ratio is of two measurements that took
-turns; each is the median of `--times`. `--write` puts the table into docs/evidence/performance.md.
+turns; each is the median of `--times`. `--write` puts the table into docs/evidence/performance.md, and with it what
+other scripts of this folder print: every figure of that page stands between two marks that name its command.
 
     python bench/speed.py [--times 5] [--models 1000] [--answers 205900] [--only start ask rank report] [--write]
+    python bench/speed.py --sections profile large peers study embedded [--write]   (an hour; peers are installed)
 """
 
 import argparse
@@ -25,7 +27,15 @@ import runner
 from loopback import eqlab, measured, serving
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "performance.md"
-BEGIN, END = "<!-- made by bench/speed.py -->", "<!-- end -->"
+END = "<!-- end -->"
+SECTIONS = {
+    "profile": "runner.py --profile",
+    "large": "large.py",
+    "peers": "peers.py --requests 2000 --latency 1.0 --in-flight 64",
+    "study": "study.py",
+    "embedded": "embedded.py",
+}
+"""What other scripts measure, each with its place in the page."""
 BLAS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """One thread, so that CPU time is work and not waiting for a neighbour's thread."""
 
@@ -165,13 +175,31 @@ def table(rows: list[Row]) -> str:
     return "\n".join([*head, *(f"| {' | '.join(row.cells)} |" for row in rows)])
 
 
-def write(rows: list[Row]) -> None:
-    """Into the page, with what it was measured on."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+def write(command: str, text: str) -> None:
+    """Into the page, between the marks of this command."""
+    begin = f"<!-- made by bench/{command} -->"
+    before, found, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+    if not found:
+        raise SystemExit(f"{PAGE} has no place for {command}: {begin} … {END}")
     _, _, after = rest.partition(END)
-    where = f"Python {platform.python_version()}, {os.cpu_count()} × {platform.machine()}"
-    text = f"{BEGIN}\n{datetime.now(UTC):%Y-%m-%d}, {where}.\n\n{table(rows)}\n{END}"
-    PAGE.write_text(f"{before}{text}{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}{begin}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+def where() -> str:
+    """What it is measured on, and how busy others keep it."""
+    cores = f"{os.cpu_count()} × {platform.machine()}"
+    busy = f"{os.getloadavg()[0]:.1f} processes busy before it began"
+    return f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {cores}, {busy}."
+
+
+def section(command: str) -> str:
+    """What a script of this folder prints, as Markdown."""
+    script, *arguments = command.split()
+    done = subprocess.run(
+        [sys.executable, Path(__file__).parent / script, *arguments], check=True, stdout=subprocess.PIPE, text=True
+    )
+    said = done.stdout.strip()
+    return said if "|---" in said else f"```text\n{said}\n```"
 
 
 def main() -> None:
@@ -180,6 +208,7 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=1000)
     parser.add_argument("--answers", type=int, default=205_900)
     parser.add_argument("--only", nargs="+", choices=["start", "ask", "rank", "report"])
+    parser.add_argument("--sections", nargs="+", choices=list(SECTIONS), default=[], help="instead of the table")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     parts: dict[str, Callable[[], Iterator[Row]]] = {
@@ -188,6 +217,14 @@ def main() -> None:
         "rank": lambda: rank(arguments.models),
         "report": lambda: report(arguments.times, arguments.answers),
     }
+    here = where()
+    for name in arguments.sections:
+        text = f"{here}\n\n{section(SECTIONS[name])}"
+        print(text, flush=True)
+        if arguments.write:
+            write(SECTIONS[name], text)
+    if arguments.sections:
+        return
     rows: list[Row] = []
     print(table(rows))
     for name, part in parts.items():
@@ -195,7 +232,7 @@ def main() -> None:
             rows.append(row)
             print(f"| {' | '.join(row.cells)} |", flush=True)
     if arguments.write:
-        write(rows)
+        write("speed.py", f"{here}\n\n{table(rows)}")
 
 
 if __name__ == "__main__":

@@ -262,10 +262,10 @@ def test_a_reply_that_comes_when_its_time_is_over_ends_no_run_and_is_no_second_o
     async def main():
         every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
         given_up, resting = [await every.take("http://h") for _ in range(2)]
-        given_up._connector.held = _Late()
+        given_up.connector.held = _Late()
         await every.drop(given_up)
         assert every.replies.order is Order.KEPT
-        resting._connector.held = _Late()
+        resting.connector.held = _Late()
         await every.give(resting, 1.0)
         assert every.replies.order is Order.DOUBTED
         await every.clear()
@@ -277,7 +277,7 @@ def test_what_comes_over_one_connection_is_noticed_by_whoever_takes_another():
     async def main():
         every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
         resting = await every.take("http://h")
-        resting._connector.held = _Late()
+        resting.connector.held = _Late()
         every._resting.append((math.inf, 1, resting))  # nobody would take it for long
         every._looked = 0.0
         taken = await every.take("http://h")

@@ -17,6 +17,7 @@ import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -86,11 +87,11 @@ class PooledConnection:
 
     def __init__(self, origin: str, timeout: aiohttp.ClientTimeout, names: AbstractResolver) -> None:
         self.origin = origin
-        self._connector = _Connector(
+        self.connector = _Connector(
             limit=0, keepalive_timeout=_KEPT, resolver=names, use_dns_cache=False, socket_factory=probed_socket
         )
         self.session = aiohttp.ClientSession(
-            connector=self._connector,
+            connector=self.connector,
             timeout=timeout,
             cookie_jar=aiohttp.DummyCookieJar(),  # requests have nothing in common
             auto_decompress=False,  # it would unpack a bomb whole, before anybody can look
@@ -104,18 +105,18 @@ class PooledConnection:
     @property
     def connected(self) -> bool:
         """Whether it ever was."""
-        return self._connector.held is not None
+        return self.connector.held is not None
 
     @property
     def open(self) -> bool:
         """Whether another question can go over it: neither closed, nor with something on it that nobody asked for."""
-        held = self._connector.held
+        held = self.connector.held
         return held is not None and held.is_connected() and not held.should_close
 
     def unasked(self) -> bytes | None:
         """What came as a good reply though nobody had asked, if only in part; None where nothing did. A farewell (408
         to the idle) is none."""
-        held = self._connector.held
+        held = self.connector.held
         if held is None or not len(held):
             return None
         message, body = _at_once(held.read())
@@ -203,7 +204,9 @@ class ConnectionPool:
         """Whether something has come meanwhile over what rests."""
         self._looked = time.monotonic()
         for _, _, connection in self._resting:
-            self._look(connection)
+            held = connection.connector.held  # here and not in a call: hundreds may rest, and hardly any has anything
+            if held is not None and len(held):
+                self._look(connection)
 
     async def clear(self) -> None:
         self.look()
@@ -576,6 +579,7 @@ def _inflated(raw: bytes, bits: int, largest: int) -> bytes:
     return found
 
 
+@lru_cache(maxsize=256)
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
