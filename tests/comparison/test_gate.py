@@ -10,7 +10,7 @@ from msgspec import structs
 from test_comparing import draw, result
 
 from eqlab.analysis.comparison import paired
-from eqlab.comparison.entries import EntrySource, entries
+from eqlab.comparison.entries import EntrySource, entries, stable
 from eqlab.comparison.gate import as_data, gate, junit_xml, markdown_page, verdict_words
 from eqlab.core.errors import UsageError
 
@@ -214,3 +214,39 @@ def test_refused_answers_count_and_failed_ones_leave_it_open():
     (failed,) = checked(own(replace(lost, items=items)), own(result("model:m", base)), None).checks
     assert failed.outcome == "cannot say"
     assert "7 questions got no answer: run the candidate again" in failed.doubt
+
+
+def marked(table):
+    """Right and wrong answers, items × repeats."""
+    made = result("model:m", np.asarray(table, dtype=float))
+    return replace(made, items=tuple(structs.replace(item, score=item.points) for item in made.items))
+
+
+def test_an_item_is_stable_where_k_of_n_repeats_are_right():
+    """The baseline is right in four of five everywhere; the candidate in three of five on ten of sixty: by the
+    mean a loss of 3 points, by stable items one of 17."""
+    base = np.full((60, 5), 100.0)
+    base[:, 4] = 0.0
+    worse = base.copy()
+    worse[:10, 3] = 0.0
+    (old,), (new,) = own(marked(base)), own(marked(worse))
+    assert stable(old, 4, 5).score.value == 100.0
+    assert stable(new, 4, 5).score.value == pytest.approx(100 * 50 / 60)
+    assert stable(new, 3, 5).score.value == 100.0
+    (check,) = checked([stable(new, 4, 5)], [stable(old, 4, 5)], None).checks
+    assert check.outcome == "worse"
+    assert check.pair.gain.value == pytest.approx(-100 * 10 / 60)
+    assert checked([stable(new, 3, 5)], [stable(old, 3, 5)], None).outcome == "the same"
+
+
+def test_an_unusable_answer_is_not_right_and_what_cannot_be_counted_is_refused():
+    table = np.full((20, 3), 100.0)
+    table[0, 0] = np.nan
+    table[1] = 0.0
+    (one,) = own(marked(table))
+    assert stable(one, 3, 3).score.value == pytest.approx(100 * 18 / 20)
+    with pytest.raises(UsageError, match="has 3 answers"):
+        stable(one, 2, 4)
+    (graded,) = own(marked(draw(1)))
+    with pytest.raises(UsageError, match="graded scores"):
+        stable(graded, 1, 1)

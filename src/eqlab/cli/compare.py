@@ -10,7 +10,7 @@ from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
     from eqlab.comparison.compare import Comparison
-    from eqlab.comparison.entries import Missing
+    from eqlab.comparison.entries import Entry, Missing
     from eqlab.comparison.gate import IfUnsure
 
 
@@ -77,6 +77,13 @@ def compare(
             show_default="pass",
         ),
     ] = "",
+    stable: Annotated[
+        str,
+        typer.Option(
+            metavar="K/N",
+            help="With --baseline: an item is right where K of its N repeats are; for right and wrong answers.",
+        ),
+    ] = "",
     margin: Annotated[
         float | None,
         typer.Option(
@@ -122,7 +129,7 @@ def compare(
 
     if missing not in ("drop", "zero"):
         raise UsageError(f"--missing '{missing}' is unknown.", "Choose drop or zero.")
-    gate_only = {"--fail-if-worse": fail_if_worse, "--margin": margin is not None, "--junit": junit}
+    gate_only = {"--fail-if-worse": fail_if_worse, "--margin": margin is not None, "--junit": junit, "--stable": stable}
     for flag, value in gate_only.items():
         if value and not baseline:
             raise UsageError(f"{flag} needs something to compare with.", "Add --baseline RUN.")
@@ -145,7 +152,7 @@ def compare(
         return
     if baseline:
         ends: IfUnsure | None = None if not fail_if_worse else "fail" if if_unsure == "fail" else "pass"
-        _gate(named, baseline, chosen, missing_is, margin, ends, junit, markdown, as_json, uncalibrated)
+        _gate(named, baseline, chosen, missing_is, margin, ends, junit, markdown, as_json, uncalibrated, stable)
         return
     own, undefined = entries(read_sources(named, **chosen, pool=not each_run), missing_is)
     if not own:
@@ -234,6 +241,7 @@ def _gate(
     markdown: Path | None,
     as_json: bool,
     uncalibrated: bool,
+    stable: str,
 ) -> None:
     """Candidate against baseline, A and B in the order given. `if_unsure`: of a gate that may fail; else it only
     tells."""
@@ -249,6 +257,8 @@ def _gate(
     reference, _ = entries(read_sources([baseline], **chosen), missing)
     if not uncalibrated:
         refuse_uncalibrated([*candidate, *reference])
+    if stable:
+        candidate, reference = _stable(candidate, stable), _stable(reference, stable)
     found = gate(candidate, reference, margin, names=(named[0], baseline))
     if junit:
         write_file(junit, junit_xml(found, if_unsure or "pass"))
@@ -262,6 +272,17 @@ def _gate(
     code = found.code(if_unsure or "pass")
     if code and (if_unsure or found.undecided):
         raise typer.Exit(code)
+
+
+def _stable(found: "list[Entry]", text: str) -> "list[Entry]":
+    from eqlab.comparison.entries import stable
+    from eqlab.core.errors import UsageError
+
+    parts = text.split("/")
+    least, repeats = (int(part) if part.strip().isdecimal() else 0 for part in (*parts, "", "")[:2])
+    if len(parts) != 2 or not 1 <= least <= repeats:
+        raise UsageError(f"--stable '{text}' is not K/N.", "Write how many of how many repeats: 4/5.")
+    return [stable(entry, least, repeats) for entry in found]
 
 
 def _runs_of(sweep: Path, store: str, data: Path | None) -> list[str]:

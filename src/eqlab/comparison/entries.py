@@ -158,6 +158,28 @@ def entries(sources: Iterable[EntrySource], missing: Missing = "drop") -> tuple[
     ]
 
 
+def stable(entry: Entry, least: int, repeats: int) -> Entry:
+    """With an item counted right where at least so many of its first repeats were: one lucky answer is no pass, and one
+    slip no failure. Answers that could not be used are not right."""
+    scores = {item.score for item in entry.result.items if item.score is not None}
+    if not scores <= {0.0, max(scores, default=0.0)} or max(scores, default=1.0) not in (0.0, 1.0, 100.0):
+        raise UsageError(
+            f"{entry.result.title} has graded scores, and no right and wrong ones that --stable could count.",
+            "Leave --stable away: the gate averages repeats.",
+        )
+    if entry.repeats < repeats:
+        raise UsageError(
+            f"{entry.name} has {entry.repeats} answers to a question, and --stable looks at {repeats}.",
+            f"Ask again with --repeats {repeats}.",
+        )
+    right = (entry.points[:, :repeats] > 0).sum(axis=1) >= least
+    points = np.where(right, max(scores, default=0.0), 0.0)
+    whole = mean_estimate(f"right in {least} of {repeats}", points.tolist(), unit=entry.score.unit, digits=1)
+    result = replace(entry.result, score_range=(0.0, max(scores, default=0.0) or 1.0), baselines=())
+    trials = tuple(own[:1] for own in entry.trials)
+    return replace(entry, result=result, score=whole, points=points[:, None], trials=trials)
+
+
 def refuse_uncalibrated(found: Iterable[Entry]) -> None:
     """What a judge says is a measurement only where somebody has held it against people: with this rubric, prompt and
     settings."""
