@@ -90,7 +90,7 @@ def test_sorting_by_keyboard(page, built):
         expect(shown(page)).to_have_text(order)
         page.keyboard.press("Enter")
         expect(shown(page)).to_have_text(order[::-1])
-    page.get_by_role("button", name="Who").click()
+    page.get_by_role("button", name="model", exact=True).click()
     expect(shown(page).first).to_have_text("allenai/tulu-2-dpo-70b")
     assert sorted(names(page)) == sorted(scores)
 
