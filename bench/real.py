@@ -66,17 +66,22 @@ def _row(case: ElementTree.Element) -> dict[str, str]:
     return said
 
 
-def table(rows: list[dict[str, str]]) -> str:
-    head = "| software | version | what was tried | result |\n|---|---|---|---|\n"
+def table(rows: list[dict[str, str]], before: str) -> str:
+    """The rows of this run, and of software that was not in it those from before."""
     keys = ("software", "version", "tried", "result")
-    made = "".join("| " + " | ".join(row[key].replace("|", "\\|") for key in keys) + " |\n" for row in rows)
-    return head + made + "".join(f"| {name} | – | not tried | {why} |\n" for name, why in _NOT_HAD)
+    made = ["| " + " | ".join(row[key].replace("|", "\\|") for key in keys) + " |" for row in rows]
+    missing = [f"| {name} | – | not tried | {why} |" for name, why in _NOT_HAD]
+    again = {row["software"] for row in rows} | {name for name, _ in _NOT_HAD}
+    kept = [line for line in before.splitlines()[2:] if line.startswith("| ") and line[2:].split(" | ")[0] not in again]
+    return "\n".join(
+        ["| software | version | what was tried | result |", "|---|---|---|---|", *kept, *made, *missing, ""]
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--install-only", action="store_true")
-    parser.add_argument("--only", default="", help="as pytest -k; the table is then printed and not written")
+    parser.add_argument("--only", default="", help="as pytest -k; rows of other software stay")
     arguments = parser.parse_args()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ["EQLAB_REAL_ALL"] = "1"
@@ -84,13 +89,10 @@ def main() -> None:
     install()
     if arguments.install_only:
         return
-    made = table(tests(arguments.only))
-    if arguments.only:
-        print(made)
-        return
+    rows = tests(arguments.only)
     text = PAGE.read_text("utf-8")
-    block = re.compile(f"{re.escape(_BEGIN)}.*{re.escape(_END)}", re.DOTALL)
-    PAGE.write_text(block.sub(lambda _: f"{_BEGIN}\n{made}{_END}", text), "utf-8")
+    block = re.compile(f"{re.escape(_BEGIN)}\n(.*){re.escape(_END)}", re.DOTALL)
+    PAGE.write_text(block.sub(lambda found: f"{_BEGIN}\n{table(rows, found[1])}{_END}", text), "utf-8")
 
 
 if __name__ == "__main__":

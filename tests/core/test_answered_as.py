@@ -51,6 +51,12 @@ def test_another_model_is_said(asked, answered):
     assert f"{asked} was asked, but {answered} answered (2 replies)" in said
 
 
+def test_a_file_of_the_servers_is_named_without_its_folders():
+    (said,) = replaced("model:llamacpp/other", {"/srv/models/tiny.gguf": 2})
+    assert "but tiny.gguf answered" in said
+    assert in_words({"/srv/models/tiny.gguf": 2, "org/tiny": 1}) == "tiny.gguf (2 replies), org/tiny (1 reply)"
+
+
 def test_a_mixture_is_said_even_of_one_model_at_two_dates():
     seen = {"gpt-4o-2024-08-06": 1, "gpt-4o-2024-11-20": 7}
     assert in_words(seen) == "gpt-4o-2024-11-20 (7 replies), gpt-4o-2024-08-06 (1 reply)"

@@ -88,6 +88,13 @@ def test_exploratory_says_why(plain):
     assert not any(table.title.startswith("Confirmatory") for table in found.result.tables)
 
 
+def test_where_all_are_excluded_nobody_is_said_not_to_have_answered():
+    found = rehearsed(mix={"careless": 1}, people=4)
+    assert not found.sample.kept
+    said = "Nothing is left to analyse: all 4 people who answered are excluded (table 'Who is analysed')."
+    assert found.result.sentence.endswith(said)
+
+
 def test_careless_people_are_excluded_and_the_sensitivity_shows_what_that_does(found):
     careless = [person for person, why in found.sample.excluded.items() if "failed_attention" in why]
     assert len(careless) == len(found.sample.excluded) == 5

@@ -1,8 +1,13 @@
 """A study's data on the command line: lock, walk, analyse, export, look at one person, erase them."""
 
+import csv
 import json
+import subprocess
+import sys
+import time
 
 import pytest
+from filled_studies import filled
 from small_study import take
 
 from eqlab.store.store import Store
@@ -56,6 +61,43 @@ def test_what_people_wrote_is_read_through_the_door_that_keeps_the_look(eqlab, t
     assert (code, "texts.csv (interim): replies: 1, with a mark: " in said) == (0, True), error
     done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
     assert done == ["locked", "read"]
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("kind", ["rating", "pairwise", "reply", "evoked", "eqbench"])
+def test_from_init_to_publish_by_the_commands_of_the_documentation(eqlab, tmp_path, kind):
+    """Every kind in one go; its people come through the store, in the time after the lock."""
+    arms = ("--arm", "ours=author", "--arm", "again=author") if kind in ("rating", "pairwise") else ()
+
+    def step(*words):
+        done = eqlab("study", *words)
+        assert done.code == 0, (words, done.out, done.err)
+        return done.out
+
+    step("init", kind, *arms)
+    file = f"{kind}.toml"
+    step("check", file)
+    step("simulate", file, "--people", "4")
+    assert "Results will be confirmatory" in step("lock", file)
+    with Store(str(tmp_path / "store.db")) as store:
+        design = open_study(tmp_path / file, store)[1]
+        filled(design, store, 8, since=int(time.time()) + 60)
+    step("status", file)
+    assert "Interim" in step("analyze", file, "--report", "study.html")
+    step("people", "signals", file, "-o", "signals.csv")
+    if kind == "reply":
+        step("replies", file, "-o", "replies.csv")
+    step("seal", file, "-o", "seal.json")
+    step("export", file, "-o", "out")
+    assert "answers of 8 people as they were sealed." in step(
+        "verify", f"{kind}.lock.json", "seal.json", "--export", "out"
+    )
+    assert "The same as in the export." in step("redo", "out")
+    step("publish", file, "-o", "public")
+    with (tmp_path / "public" / "people.csv").open(encoding="utf-8", newline="") as table:
+        assert len(list(csv.DictReader(table))) == 8
+    again = subprocess.run([sys.executable, "out/redo.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert again.returncode == 0, again.stdout + again.stderr
 
 
 def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """A study of every kind, filled in by simulated minds straight through the store: real rows without a server."""
 
+import itertools
+
 from eqlab.core.studied import Truth
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
@@ -15,11 +17,11 @@ def template_text(kind, store, **more):
     return study_text(kind, store, **{**arms, **more})
 
 
-def filled(design, store, people, effect=None, seed=4, careless=0, source="", instead=None):
+def filled(design, store, people, effect=None, seed=4, careless=0, source="", instead=None, since=1_700_000_000):
     """So many people, from arrival to the end; the first `careless` ones give every check the wrong answer. `instead`:
     what a person gives to one of their trials, by both numbers."""
     create_study(store, design, source, "test", {})
-    clock = iter(range(1_700_000_000, 1_900_000_000, 17))
+    clock = itertools.count(since, 17)
     participation = Participation(store, design, clock=lambda: float(next(clock)))
     truth = Truth(find_kind(design.study.kind).form().effect if effect is None else effect)
     world = World(design, truth, seed)

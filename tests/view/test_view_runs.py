@@ -164,10 +164,11 @@ def test_people_of_a_locked_study_are_not_shown(make_participation, tmp_path):
 def test_a_store_of_0_1_is_brought_up_to_date_and_shown(tmp_path):
     import gzip
     import sqlite3
+    from contextlib import closing
     from pathlib import Path
 
     sql = gzip.decompress((Path(__file__).parent.parent / "store" / "store_0_1.sql.gz").read_bytes()).decode()
-    with sqlite3.connect(tmp_path / "old.db") as made:
+    with closing(sqlite3.connect(tmp_path / "old.db")) as made:
         made.executescript(sql)
     view = View(tmp_path / "old.db")
     page = view.get("/")

@@ -292,7 +292,7 @@ def _read_of(scored: "Scored") -> "Mapping[str, object]":
 
 def _print(match: "Match", *, prompt: bool) -> None:
     from eqlab.cli.plain import harmless, print_rule, print_text
-    from eqlab.core.answers import spec_of
+    from eqlab.core.answers import model_name, spec_of
     from eqlab.core.runs import PEOPLE
 
     who, name, scored, line = match
@@ -303,7 +303,7 @@ def _print(match: "Match", *, prompt: bool) -> None:
     if prompt:
         print_text(scored.trial.stimulus if who == PEOPLE else scored.trial.prompt, dim=True)
     for attempt in scored.attempts:
-        said = f" · answered as {attempt.model}" if attempt.model and attempt.model != spec_of(who) else ""
+        said = f" · answered as {model_name(attempt.model)}" if attempt.model and attempt.model != spec_of(who) else ""
         typer.secho(harmless(f"\nreply {attempt.attempt} ({attempt.status}){said}"), bold=True)
         if attempt.reasoning:
             typer.secho(f"(reasoning of {len(attempt.reasoning)} characters, not parsed)", dim=True)

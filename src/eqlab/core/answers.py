@@ -138,12 +138,17 @@ def replaced(asked: str, seen: Mapping[str, int]) -> Iterator[str]:
         yield f"{spec} was replaced during the run: it answered as {in_words(seen)}."
     for name in sorted(seen):
         if not akin(spec, name):
-            yield f"{spec} was asked, but {name} answered ({_replies(seen[name])}): is that the same model?"
+            yield f"{spec} was asked, but {model_name(name)} answered ({_replies(seen[name])}): is that the same model?"
 
 
 def in_words(seen: Mapping[str, int]) -> str:
     """The most frequent first: 'gpt-4o-2024-08-06 (12 replies)'; empty where no reply named a model."""
-    return ", ".join(f"{name} ({_replies(count)})" for name, count in Counter(seen).most_common())
+    return ", ".join(f"{model_name(name)} ({_replies(count)})" for name, count in Counter(seen).most_common())
+
+
+def model_name(said: str) -> str:
+    """What a server calls its model, without the folders where that is a file: /srv/models/m.gguf is m.gguf."""
+    return said.rstrip("/").rpartition("/")[2] if said.startswith("/") else said
 
 
 def _replies(count: int) -> str:

@@ -112,7 +112,7 @@ def analyse_roll(design: Design, participants: Participants, status: PlanStandin
     shown = (*people, *own, _sensitivity(raw, whole))
     result = replace(
         raw,
-        sentence=f"{status.label.capitalize()}: {raw.sentence}",
+        sentence=f"{status.label.capitalize()}: {raw.sentence if found.kept else _nobody(found) or raw.sentence}",
         rules={**raw.rules, "standing": status.label},
         caveats=(
             _why(status),
@@ -126,6 +126,13 @@ def analyse_roll(design: Design, participants: Participants, status: PlanStandin
         tables=(*shown, *(_labelled(table, "exploratory") for table in raw.tables)),
     )
     return StudyAnalysis(design, status, found, people, made.contrasts, shown, result)
+
+
+def _nobody(found: AnalysisSample) -> str:
+    """Where answers came and none counts."""
+    n = len(found.excluded)
+    who = f"all {n} people who answered are excluded" if n > 1 else "the one person who answered is excluded"
+    return f"Nothing is left to analyse: {who} (table 'Who is analysed')." if n else ""
 
 
 def people_result(design: Design, people: Sequence[Participant]) -> PeopleResult:
