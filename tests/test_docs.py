@@ -307,3 +307,14 @@ def test_what_the_readme_says_a_run_costs_is_what_a_dry_run_says(eqlab):
         (one,) = json.loads(done.out)["models"]
         said = [int(number.replace(",", "")) for number in numbers]
         assert said == [one["calls"], one["tokens_in"][0], *one["tokens_out"]], flags
+
+
+def test_sentences_are_found_in_code_and_docstrings_are_none():
+    import sentences
+
+    source = (
+        '"""A file that says things."""\nraise E(f"There is no file {path}.", "Name another one, please.", "not one")\n'
+    )
+    assert list(sentences.patterns(source)) == ["There is no file ….", "Name another one, please."]
+    assert sentences.example("There is no file ….", "eqlab: There is no file items. Name") == "There is no file items."
+    assert sentences.PAGE.is_file()

@@ -261,7 +261,7 @@ def test_a_situation_whose_repeats_are_scored_together_is_one_column():
 
 def test_many_subjects_list_neighbours_only_but_data_has_all():
     found = compared(*(result(f"model:m{k}", draw(50 + k, gap=k)) for k in range(12)))[0]
-    assert len(next(t for t in tables(found) if t.title == "Neighbours").rows) == 11
+    assert len(next(t for t in tables(found) if t.title == "Adjacent models").rows) == 11
     data = as_data(found, "drop")
     assert len(data["pairs"]) == 66
     assert {"p_jointly", "probability", "effect", "items_needed", "sentence"} <= set(data["pairs"][0])

@@ -337,8 +337,8 @@ def test_neighbours_and_people_are_told_apart_with_all_compared_at_once():
     signs = np.array([[(-1) ** (k >> bit) for k in range(32)] for bit in range(5)])  # no two go together
     found = rank([one(f"m{k}", 60 - 0.55 * k + signs[k]) for k in range(5)])
     assert all(0.02 < pair.difference.p < ALPHA for pair in found.neighbours())  # each by itself
-    assert "No two neighbours can be told apart" in conclusion(found, rater="judge:j")
-    assert "4 of 4 neighbours in the order of scores cannot be told apart." in conclusion(found)
+    assert "No two adjacent models can be told apart" in conclusion(found, rater="judge:j")
+    assert "4 of 4 pairs of adjacent models cannot be told apart." in conclusion(found)
     people = bare("people", 60.0, 57.0, 63.0, people=True, why_no_rank=REFERENCE)
     models = [bare(f"m{k}", 55.1, 52.0, 58.2) for k in range(6)]  # p = .03 each, .15 with all six
     assert "more than m0" in conclusion(rank([*models[:1], people]))

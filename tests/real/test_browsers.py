@@ -56,7 +56,7 @@ KINDS = {
 
 @pytest.fixture(scope="module", params=BROWSERS)
 def browser(request, tmp_path_factory):
-    if request.param not in ("firefox", "webkit") and not os.environ.get("EQLAB_REAL_ALL"):
+    if not os.environ.get("EQLAB_REAL_ALL"):
         pytest.skip("python bench/real.py runs this; Chromium's pages are in tests/browser")
     with BROWSERS[request.param](tmp_path_factory.mktemp(request.param)) as opened:
         opened.mode = "without scripts" if request.param.endswith("no-script") else "with scripts"

@@ -283,7 +283,7 @@ def test_simulate_prints_what_was_put_in_and_what_was_found(eqlab, study, tmp_pa
         "study", "simulate", "study.toml", "--people", "8", "--mix", "honest=7", "--mix", "leaving=1", "--repeats", "3"
     )
     assert code == 0
-    assert "Put in: 1.5" in said
+    assert "Simulated effect: 1.5" in said
     assert "8 people came, 8 counted, 1 of them left on the way" in said
     assert "3 simulations: the first over HTTP" in said
     assert not (tmp_path / "store.db").exists() or eqlab("study", "analyze", "study.toml")[0] == 1  # nothing was kept

@@ -2,6 +2,7 @@
 was stored for a prompt is what the server sent for exactly that prompt. Replies are put together from the bytes here,
 without the product's readers."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ class Seen:
     """Of every request; 0 where the server was gone."""
     asked: list[str] = field(default_factory=list)
     """Every prompt that was sent, answered or not."""
+    most: int | None = None
+    """Requests that are passed on; those beyond it wait until this is None."""
 
     @property
     def url(self) -> str:
@@ -132,6 +135,9 @@ def logging_proxy(server: str, port: int = 0) -> Iterator[Seen]:
         asks = json.loads(body) if "json" in kind and body else {}
         if prompt := prompt_of(asks):
             seen.asked.append(prompt)
+            number = len(seen.asked)
+            while seen.most is not None and number > seen.most:
+                await asyncio.sleep(0.01)
         if "multipart" in kind:
             for line in body.split(b"\n"):
                 if line.startswith(b'{"custom_id"'):

@@ -168,7 +168,7 @@ def _show(
     for table in outcome.analysis.people[:2]:
         typer.echo("")
         print_table(table)
-    print_text(f"\nPut in: {wanted.truth.effect:g} ({form_of(design).effect_words}).")
+    print_text(f"\nSimulated effect: {wanted.truth.effect:g} ({form_of(design).effect_words}).")
     found = [
         [one.name, f"{one.put_in:.2f}", number(one.found.value), interval(one.found), str(one.found.n), _word(one)]
         for one in outcome.recovered

@@ -17,7 +17,7 @@ from eqlab.tables.cells import interval_text
 from eqlab.tables.data import records
 
 Surface = Literal["terminal", "page", "board", "file", "view"]
-RANK = "Each rank range contains the true rank among these with 95 % confidence."
+RANK = "Each rank range contains the model's true rank with 95 % confidence."
 AT_WORST = (
     "At worst, at best: with every refused, unreadable or failed answer as the worst, or best, that its form allows. "
     "Tables are in the order of the first, which refusing cannot raise."
@@ -343,7 +343,7 @@ def usage_table(lines: Sequence[ScoreLine]) -> Table | None:
         Column("cost", "cost", "money"),
         Column("seconds_per_reply", "seconds a reply", "seconds"),
     ]
-    return Table("What it took", columns, rows, USAGE, key="usage")
+    return Table("Usage and cost", columns, rows, USAGE, key="usage")
 
 
 def _shown(lines: Sequence[ScoreLine], surface: Surface) -> list[ScoreColumn]:

@@ -111,7 +111,7 @@ def _rated(verdict: Verdict, things: str, rater: str) -> str:
     same = [f"{_name(pair.a)} and {_name(pair.b)}" for pair in pairs if pair not in certain]
     said = apart[:_MOST_NAMES]
     if len(same) == len(pairs):
-        said.append(f"No two neighbours can be told apart{_with(sizes, things)}.")
+        said.append(f"No two adjacent models can be told apart{_with(sizes, things)}.")
     elif same:
         said.append(f"Cannot be told apart{_with(sizes, things)}: {listed(same)}.")
     if len(apart) > _MOST_NAMES:
@@ -154,7 +154,7 @@ def _neighbours(verdict: Verdict) -> str:
         return ""
     pairs = verdict.neighbours()
     same = sum(not _holds(verdict, pair) for pair in pairs)
-    return f"{same} of {len(pairs)} neighbours in the order of scores cannot be told apart."
+    return f"{same} of {len(pairs)} pairs of adjacent models cannot be told apart."
 
 
 def pair_sentence(pair: Pair, things: str) -> str:

@@ -8,7 +8,7 @@ from eqlab.comparison.compare import Comparison, Spread, caveats
 from eqlab.comparison.contender import Contender
 from eqlab.comparison.disagreement import disagreement, furthest_apart
 from eqlab.comparison.entries import OVERALL, SHARE
-from eqlab.comparison.scores import AT_WORST
+from eqlab.comparison.scores import AT_WORST, RANK
 from eqlab.comparison.sentences import conclusion, needed_words, pair_sentence
 from eqlab.comparison.speakers import over_speakers, over_speakers_table
 from eqlab.comparison.verdict import Pair, Standing, Verdict
@@ -22,7 +22,6 @@ ALL_PAIRS = 10
 FROM_INTERVALS = "from intervals"
 
 
-RANK = "Each rank range contains the true rank among these with 95 % confidence."
 FIRST = "May be first: the truly best is among these with 95 % confidence."
 JOINTLY = "Rank, jointly: all true ranks lie in these ranges at once, with 95 % confidence."
 RANK_COLUMN = Column("rank", "rank", "rank", note=RANK)
@@ -120,7 +119,7 @@ def _pairs(found: Comparison) -> Table:
     if count > ALL_PAIRS:
         order = {one.contender.name: index for index, one in enumerate(found.verdict.ranked)}
         shown = tuple(pair for pair in found.pairs if order[pair.b.name] - order[pair.a.name] == 1)
-        note += f" Only the {len(shown)} neighbours are shown; --json has all."
+        note += f" Only the {len(shown)} pairs of adjacent models are shown; --json has all."
     several = len(found.pairs) > 1
     basis = {_basis(pair) for pair in shown}
     rows = tuple(_pair_row(pair, several, with_basis=len(basis) > 1) for pair in shown)
@@ -140,7 +139,7 @@ def _pairs(found: Comparison) -> Table:
     if len(basis) == 1 and (n := shown[0].difference.n):
         how = _how(shown[0])
         note += f" {how[:1].upper()}{how[1:]}{'' if how == FROM_INTERVALS else f' over {n} {found.things}'}."
-    return Table("All pairs" if count <= ALL_PAIRS else "Neighbours", columns, rows, note)
+    return Table("All pairs" if count <= ALL_PAIRS else "Adjacent models", columns, rows, note)
 
 
 def _how(pair: Pair) -> str:

@@ -88,7 +88,7 @@ def _order(report: Row) -> Iterator[str]:
     pairs = [pair for pair in report["summary"]["differences"] if pair["neighbours"]]
     if pairs:
         apart = sum(bool(pair["separated"]) for pair in pairs)
-        yield f"{apart} of {len(pairs)} neighbours in the order of scores can be told apart on the same personas."
+        yield f"{apart} of {len(pairs)} pairs of adjacent models can be told apart on the same personas."
 
 
 def _simulators(summary: Row) -> Iterator[str]:
@@ -200,7 +200,7 @@ def _neighbours(pairs: list[Row]) -> Table:
         f"Of all {len(pairs)} pairs {apart} can be told apart (Holm within a simulator). Personas needed: for a "
         "difference of this size, with 80 % power."
     )
-    return table_of("Neighbours in the order of scores, on the same personas", columns, shown, note)
+    return table_of("Adjacent models, on the same personas", columns, shown, note)
 
 
 def _effects(effects: list[Row]) -> Table:

@@ -63,7 +63,9 @@ def test_people_who_feel_have_the_headline_of_models_and_count_as_people():
     assert found.headline.low > 50
     assert (found.subject, found.valid, found.rules["mode"], found.rules["repeats"]) == (PEOPLE, True, "form", 3)
     assert (found.rules["people"], found.rules["participants"]) == (False, 96)  # the option, and how many took part
-    assert found.sentence.startswith("96 people: of two situations mood is better in the better one 100.0 %")
+    assert found.sentence.startswith(
+        "96 people: given two situations, the better mood is reported in the better one 100.0 %"
+    )
     assert {baseline.value for baseline in found.baselines} == {50.0}
     assert len(found.items) == 32
     assert {item.attempts for item in found.items} == {3}

@@ -54,8 +54,8 @@ def test_a_subject_with_feelings():
     assert found.counts == {"planned": 37, "ok": 37, "unparseable": 0, "refused": 0, "error": 0, "unanswered": 0}
     assert found.headline.name == "Concordance"
     assert found.score_range == (0.0, 100.0)
-    assert "mood is better in the better one 100.0 % of the time" in found.sentence
-    assert "more than somebody gets" in found.sentence
+    assert "reports the better mood in the better one 100.0 % of the time" in found.sentence
+    assert "this is better than chance" in found.sentence
     names = [estimate.name for estimate in found.estimates]
     assert "default Positive Affect" in names
     assert "readable by the published last-character rule" in names

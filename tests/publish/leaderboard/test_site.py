@@ -46,7 +46,7 @@ def test_every_published_model_is_ranked_as_its_items_allow(entries, golden):
     assert top.name == "gpt-4-0314"
     assert top.rank[0] == 1 < top.rank[1]
     assert board.sentence.startswith("gpt-4-0314 (85.73) and gpt-4-0613 (84.79) cannot be told apart with these 171")
-    assert re.search(r"\d+ of 53 neighbours", board.sentence)
+    assert re.search(r"\d+ of 53 pairs of adjacent models", board.sentence)
     assert {"always 3", "random"} <= {line.name for line in board.lines if line.kind == "baseline"}
 
 

@@ -186,6 +186,6 @@ def test_emotionbench_of_people_through_the_store(tmp_path):
     (found,) = api.results(store, store.find_run(run))
     assert (found.headline.name, found.headline.n) == ("Concordance", 16)
     html = api.write_report(store, [store.find_run(run)], tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "16 people: of two situations mood is better in the better one " in html
+    assert "16 people: given two situations, the better mood is reported in the better one " in html
     assert "Profile: how far situations move people" in html
     store.close()

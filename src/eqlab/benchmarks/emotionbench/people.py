@@ -41,6 +41,7 @@ from eqlab.benchmarks.emotionbench.moods import (
 from eqlab.benchmarks.emotionbench.result import (
     BASELINES,
     MIN_READABLE,
+    chance,
     companions,
     old_number,
     scale_headline,
@@ -319,7 +320,8 @@ def _sentence(
         text = f"{who}: the situations change {scale} by {headline.value:+.1f} points{bounds}."
     else:
         text = (
-            f"{who}: of two situations mood is better in the better one {headline.value:.1f} % of the time{bounds}; "
+            f"{who}: given two situations, the better mood is reported in the better one {headline.value:.1f} % of the "
+            f"time{chance(headline)}; "
             f"{verdict(headline)}.{companions(three, 'On average they are')}"
         )
     said = " and ".join(

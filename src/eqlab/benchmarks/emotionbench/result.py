@@ -206,7 +206,8 @@ def _sentence(
         text = f"The situations change {who}'s score by {headline.value:+.1f} points{bounds}, {headline.n} situations."
     else:
         text = (
-            f"Of two situations {who}'s mood is better in the better one {headline.value:.1f} % of the time{bounds}; "
+            f"Given two situations, {who} reports the better mood in the better one {headline.value:.1f} % of the time"
+            f"{chance(headline)}; "
             f"{verdict(headline)}.{companions(three, 'It is')}"
         )
     if agreements:
@@ -217,14 +218,21 @@ def _sentence(
     return text if valid else f"{text} But too few answers could be read: the result is not valid."
 
 
+def chance(headline: Estimate) -> str:
+    """The interval, where there is one, and what a mood would reach that does not depend on what happens."""
+    if headline.low is None or headline.high is None:
+        return f" (chance: {CHANCE:.0f} %)"
+    return f" (95 % interval {headline.low:.1f} to {headline.high:.1f}; chance: {CHANCE:.0f} %)"
+
+
 def verdict(headline: Estimate) -> str:
     if headline.low is None or headline.high is None:
-        return "too few situations to tell that from a mood that does not depend on what happens (50 %)"
+        return "too few situations to tell this from chance"
     if headline.low > CHANCE:
-        return "that is more than somebody gets whose mood does not depend on what happens (50 %)"
+        return "this is better than chance"
     if headline.high < CHANCE:
-        return "that is less than somebody gets whose mood does not depend on what happens (50 %)"
-    return "that cannot be told apart from somebody whose mood does not depend on what happens (50 %)"
+        return "this is worse than chance"
+    return "this cannot be told apart from chance"
 
 
 def companions(three: ThreeNumbers, verb: str) -> str:
