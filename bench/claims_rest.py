@@ -58,15 +58,15 @@ def situations(times: int) -> None:
         random = np.random.default_rng(int(100 * alike))
         alone = together = 0
         for _ in range(times):
-            both = [
+            one, other = (
                 np.concatenate([
                     random.normal(0, math.sqrt(alike), 36)[factor] + random.normal(0, math.sqrt(1 - alike), 108),
                     random.normal(0, 1, 48),
                 ])
                 for _ in range(2)
-            ]  # fmt: skip
-            alone += (paired(*both).p or 1.0) < 0.05
-            together += (paired(*both, clusters=labels).p or 1.0) < 0.05
+            )  # fmt: skip
+            alone += (paired(one, other).p or 1.0) < 0.05
+            together += (paired(one, other, clusters=labels).p or 1.0) < 0.05
         rows.append((alike, share(alone, times), share(together, times)))
     show(
         f"EmotionBench, two who do not differ: 'is better' or 'is worse', {times} pairs a row (should be .05)",
@@ -173,12 +173,12 @@ def partials(times: int) -> None:
             random = np.random.default_rng(count)
             group, left = np.repeat(np.arange(count), size), 0
             for _ in range(times):
-                draw = lambda: (  # noqa: E731
-                    random.normal(0, math.sqrt(alike), count)[group]  # noqa: B023
-                    + random.normal(0, math.sqrt(1 - alike), len(group))  # noqa: B023
+                third, first, second = (
+                    random.normal(0, math.sqrt(alike), count)[group]
+                    + random.normal(0, math.sqrt(1 - alike), len(group))
+                    for _ in range(3)
                 )
-                third = draw()
-                found = grouped_r("r", third + draw(), third + draw(), group, third)
+                found = grouped_r("r", third + first, third + second, group, third)
                 left += found.low is not None and found.high is not None and not found.low <= 0 <= found.high
             rows.append((count * size, count, alike, share(left, times)))
     show(
