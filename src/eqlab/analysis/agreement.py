@@ -129,12 +129,12 @@ def agreement(
 ) -> Agreement:
     """Every measure with its interval; pairs of one cluster (rater) are drawn together, without `clusters` singly."""
     alone = np.arange(len(first))
-    names = alone if clusters is None else np.unique([str(one) for one in clusters], return_inverse=True)[1]
+    names = alone if clusters is None else np.unique([str(cluster) for cluster in clusters], return_inverse=True)[1]
     m = int(names.max()) + 1 if len(names) else 0
     tables = np.zeros((m, categories, categories))
     np.add.at(tables, (names, np.asarray(first, dtype=int) - 1, np.asarray(second, dtype=int) - 1), 1.0)
-    found = tables_agreement(tables, MEASURES, draws=draws, seed=seed, method=method)
-    return Agreement(len(first), m, tables.sum(axis=0), found)
+    intervals = tables_agreement(tables, MEASURES, draws=draws, seed=seed, method=method)
+    return Agreement(len(first), m, tables.sum(axis=0), intervals)
 
 
 def tables_agreement(

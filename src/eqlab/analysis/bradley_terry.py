@@ -164,7 +164,7 @@ def _over(samples: Sequence[Floats], tastes: float = 0.0, df_tastes: float = 1.0
     """The spread of a mean over prompts; with judges and cells, over both. `tastes`: the variance of one judge's part
     as it is with all models, if that is known."""
     prompts, judges, cells = [
-        *(float(one.var(ddof=1)) / len(one) if len(one) > 1 else 0.0 for one in samples),
+        *(float(sample.var(ddof=1)) / len(sample) if len(sample) > 1 else 0.0 for sample in samples),
         0.0,
         0.0,
     ][:3]

@@ -87,12 +87,12 @@ def paired(
         p, gap = signs_p(gaps), float(gaps.mean())
         chance = 1 - p / 2 if gap > 0 else p / 2
         return Difference(gap, n, "paired", se, n - 1, None, None, p, chance, effect, won, differ)
-    found = replace(_tested(float(gaps.mean()), n, "paired", se, n - 1, effect, won, level), skew=_skew(gaps))
+    difference = replace(_tested(float(gaps.mean()), n, "paired", se, n - 1, effect, won, level), skew=_skew(gaps))
     if bounds is None:
-        return found
+        return difference
     reach = bounds[1] - bounds[0]
     low, high = mean_bounds(gaps.tolist(), (-reach, reach), level) or (None, None)
-    return replace(found, low=low, high=high)
+    return replace(difference, low=low, high=high)
 
 
 def cluster_points(points: Floats, clusters: Ints) -> Floats:

@@ -165,7 +165,7 @@ def measure(matrix: npt.ArrayLike, splits: int = 20, seed: int = 0) -> Measureme
         _alpha_estimate("reliability", *_mean_squares(full), rows, items),
         _alpha_estimate("reliability, better half", float(squares[0]), float(squares[1]), half, items, True),
         items,
-        tuple(float(one) if math.isfinite(one) else None for one in errors),
+        tuple(float(error) if math.isfinite(error) else None for error in errors),
     )
 
 
@@ -292,9 +292,9 @@ def planned(
             error[term], levels[term] = value / count, count
             continue
         facets = [part for part in term.split(":") if part != subject]
-        if not facets or (difference and subject not in term.split(":")) or all(one in fixed for one in facets):
+        if not facets or (difference and subject not in term.split(":")) or all(facet in fixed for facet in facets):
             continue
-        count = math.prod(sizes.get(one, 1) for one in facets)
+        count = math.prod(sizes.get(facet, 1) for facet in facets)
         error[term], levels[term] = value / count, count
     times = 2.0 if difference else 1.0
     total = times * sum(error.values())
@@ -340,17 +340,17 @@ def needed(
     each level of a facet costing `cost` on top. None if no design of the grid reaches it."""
     if half_width <= 0:
         raise UsageError("A half width is above 0.")
-    found = [
-        one
-        for one in precision_table(variance, grid, subject=subject, difference=difference, fixed=fixed)
-        if one.half_width <= half_width
+    precisions = [
+        precision
+        for precision in precision_table(variance, grid, subject=subject, difference=difference, fixed=fixed)
+        if precision.half_width <= half_width
     ]
 
-    def price(one: PlannedPrecision) -> float:
-        extra = sum((cost or {}).get(name, 0.0) * size for name, size in one.sizes.items())
-        return math.prod(one.sizes.values()) + extra
+    def price(precision: PlannedPrecision) -> float:
+        extra = sum((cost or {}).get(name, 0.0) * size for name, size in precision.sizes.items())
+        return math.prod(precision.sizes.values()) + extra
 
-    return min(found, key=lambda one: (price(one), one.half_width), default=None)
+    return min(precisions, key=lambda one: (price(one), one.half_width), default=None)
 
 
 def coefficient(variance: Mapping[str, float], sizes: Mapping[str, int], *, subject: str) -> float | None:

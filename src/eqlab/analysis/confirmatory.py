@@ -78,9 +78,9 @@ def decide(
     pairs = list(combinations(names, 2))
     found = []
     for against, arm in pairs:
-        one = fit.contrast({arm: 1.0} if against == names[0] else {arm: 1.0, against: -1.0})
-        p = 2 * float(stdtr(df, -abs(one.est / one.se))) if one.se > 0 else 1.0
-        found.append((arm, against, one.est, one.se, p))
+        coefficient = fit.contrast({arm: 1.0} if against == names[0] else {arm: 1.0, against: -1.0})
+        p = 2 * float(stdtr(df, -abs(coefficient.est / coefficient.se))) if coefficient.se > 0 else 1.0
+        found.append((arm, against, coefficient.est, coefficient.se, p))
     adjusted = holm([one[-1] for one in found])
     reach = float(stdtrit(df, 0.975))
     contrasts = tuple(

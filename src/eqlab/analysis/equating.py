@@ -110,7 +110,7 @@ def _bounds(
         for draw in range(len(drawn)):
             rows = random.integers(0, n, n) if models else np.arange(n)
             columns = [random.integers(0, k, (k,)) if items else np.arange(k) for k in (a.shape[1], b.shape[1])]
-            (p, vp), (q, vq) = (_scores(one[np.ix_(rows, own)]) for one, own in zip((a, b), columns, strict=True))
+            (p, vp), (q, vq) = (_scores(one[np.ix_(rows, column)]) for one, column in zip((a, b), columns, strict=True))
             drawn[draw] = _deming(p, q, vp, vq), np.nanmean(q) - np.nanmean(p)
         drawn = drawn[np.isfinite(drawn).all(axis=1)]
         low, high = np.quantile(drawn, [0.1587, 0.8413], axis=0)

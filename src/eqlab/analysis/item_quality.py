@@ -202,9 +202,9 @@ class OneScale:
     """Against "no item shifts": the sum of the squared normal scores of the items' tests."""
 
 
-def one_scale(found: Sequence[Differential]) -> OneScale | None:
+def one_scale(differentials: Sequence[Differential]) -> OneScale | None:
     """None for fewer than five items. A mean over k items is off by spread/√k between the two, whatever the ability."""
-    tested = [one for one in found if one.se > 0]
+    tested = [one for one in differentials if one.se > 0]
     if len(tested) < FEWEST:
         return None
     errors = float(np.mean([one.se**2 for one in tested]))

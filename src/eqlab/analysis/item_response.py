@@ -298,9 +298,9 @@ def copies(scores: Floats, names: Sequence[str]) -> list[str]:
     """Under which name each subject is to be held out: subjects who have the very same score on more than half of the
     items are one subject under several names (and copies of copies too)."""
     groups = list(names)
-    for at, one in enumerate(scores):
+    for at, score in enumerate(scores):
         for before in range(at):
-            if (one == scores[before]).mean() > _COPY:
+            if (score == scores[before]).mean() > _COPY:
                 old, new = groups[at], groups[before]
                 groups = [new if group == old else group for group in groups]
     return groups
@@ -358,7 +358,7 @@ def next_round(model: ItemModel, scores: Floats, asked: Sequence[int], sd: float
 def factors(held: Sequence[HeldOut], families: Sequence[str], level: float) -> dict[str, float]:
     """By family, what to multiply sd with so that `level` of the other families' full scores lie within: the
     ⌈(n + 1)·level⌉-th smallest |error| / sd. Under "" from all families, for subjects that are new."""
-    ratios = np.concatenate([np.abs(one.guess - one.full) / one.sd for one in held])
+    ratios = np.concatenate([np.abs(out.guess - out.full) / out.sd for out in held])
     labels = np.array(list(families) * len(held))
     return {name: _quantile(ratios[labels != name], level) for name in ("", *dict.fromkeys(families))}
 

@@ -52,7 +52,7 @@ def concordance(moods: npt.ArrayLike, kinds: npt.ArrayLike, units: Labels | None
         found.append(area)
     sizes = np.array([int((kind == one).sum()) for one in (0, 1, 2)])
     names = ("neutral above bad", "good above neutral", "good above bad")
-    each = [
+    estimates = [
         _shares(name, area, pull, unit, int(min(sizes[list(pair)])))
         for name, area, pull, pair in zip(names, found, pulls, PAIRS, strict=True)
     ]
@@ -63,7 +63,7 @@ def concordance(moods: npt.ArrayLike, kinds: npt.ArrayLike, units: Labels | None
     else:
         mean = float(np.mean([area for area in found if area is not None]))
         whole = _shares("concordance", mean, np.mean(pulls, axis=0), unit, int(sizes.min()))
-    return Concordance(whole, *each)
+    return Concordance(whole, *estimates)
 
 
 def concordance_value(moods: npt.ArrayLike, kinds: npt.ArrayLike) -> float | None:
@@ -196,10 +196,10 @@ def movement(
     (vx, cxy), (_, vy) = np.cov(x, y) / n
     bounds = _fieller(float(x.mean()), float(y.mean()), float(vx), float(vy), float(cxy), t)
     low, high = bounds or (None, None)
-    found = Estimate("movement", float(x.mean() / y.mean()), n, None, low, high, of="factors")
+    estimate = Estimate("movement", float(x.mean() / y.mean()), n, None, low, high, of="factors")
     spread = math.sqrt(float((theirs[:, 2] / np.maximum(theirs[:, 0] - 1, 1) / theirs[:, 0]).sum())) / n
     reach = float(stdtrit(max(1, rest), 0.975)) * spread / abs(float(y.mean()))
-    return found, Estimate("people's own", 1.0, int(theirs[:, 0].sum()), None, 1 - reach, 1 + reach, of="people")
+    return estimate, Estimate("people's own", 1.0, int(theirs[:, 0].sum()), None, 1 - reach, 1 + reach, of="people")
 
 
 def _fieller(a: float, b: float, va: float, vb: float, cab: float, t: float) -> tuple[float, float] | None:
@@ -229,7 +229,7 @@ def _one_side(values: npt.ArrayLike, factors: Labels) -> dict[object, Floats]:
     if array.ndim != 1 or len(array) != len(labels):
         raise UsageError("A profile needs one factor for every value.")
     seen: dict[object, int] = {}
-    codes = np.fromiter((seen.setdefault(one, len(seen)) for one in labels), np.intp, len(array))
+    codes = np.fromiter((seen.setdefault(label, len(seen)) for label in labels), np.intp, len(array))
     known = np.isfinite(array)
     if not known.all():
         array, codes = array[known], codes[known]

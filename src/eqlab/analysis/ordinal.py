@@ -130,12 +130,12 @@ def fit_ordinal(
     terms, labels = _terms(random, n)
     problem = LikelihoodProblem(category.astype(np.intp), len(categories) - 1, design, columns, Layout(terms))
     names = (*_threshold_names(categories, tuple(nominal)), *fixed, *(f"sd:{term.name}" for term in terms))
-    found = maximise(problem)
-    _check_finite(found.parameters[: len(names) - len(terms)], names)
-    sds = found.parameters[len(names) - len(terms) :]
+    maximum = maximise(problem)
+    _check_finite(maximum.parameters[: len(names) - len(terms)], names)
+    sds = maximum.parameters[len(names) - len(terms) :]
     effects = {
         term.name: tuple(
-            LevelEffect(level, float(value)) for level, value in zip(levels, sd * found.modes[part], strict=True)
+            LevelEffect(level, float(value)) for level, value in zip(levels, sd * maximum.modes[part], strict=True)
         )
         for term, levels, part, sd in zip(terms, labels, problem.layout.slices, sds, strict=True)
     }
@@ -143,11 +143,11 @@ def fit_ordinal(
         n,
         tuple(categories.tolist()),
         names,
-        found.parameters,
-        found.covariance,
-        found.loglik,
+        maximum.parameters,
+        maximum.covariance,
+        maximum.loglik,
         effects,
-        found.modes,
+        maximum.modes,
         problem,
     )
 
@@ -288,8 +288,8 @@ def pooled_effects(fit: OrdinalFit, coefficient: str, term: str) -> list[LevelEs
     variance = np.diag(curvature) * sds[place] ** 2 + np.einsum("ij,jk,ik->i", slopes, fit.covariance, slopes)
     errors = np.sqrt(variance)
     return [
-        LevelEstimate(one.level, float(value), float(se), float(value - _Z * se), float(value + _Z * se))
-        for one, value, se in zip(fit.effects[term], values, errors, strict=True)
+        LevelEstimate(effect.level, float(value), float(se), float(value - _Z * se), float(value + _Z * se))
+        for effect, value, se in zip(fit.effects[term], values, errors, strict=True)
     ]
 
 

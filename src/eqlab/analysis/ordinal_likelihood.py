@@ -185,9 +185,9 @@ def _climb(
     scale = 1.0
     while scale > 1e-12:
         ahead = parameters + scale * step
-        there = evaluate(problem, ahead, point.modes)
-        if there is not None and there.loglik >= point.loglik + 1e-4 * scale * slope - noise:
-            return ahead, there
+        search_point = evaluate(problem, ahead, point.modes)
+        if search_point is not None and search_point.loglik >= point.loglik + 1e-4 * scale * slope - noise:
+            return ahead, search_point
         scale /= 2.0
     raise FitError("The model did not converge: no step leads to a higher likelihood.", _ADVICE)
 

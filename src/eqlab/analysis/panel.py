@@ -85,9 +85,9 @@ def pool(ratings: PanelRatings) -> Pooled:
         replies = np.where(known, values - severity, 0.0).sum(axis=1) / np.where(counts > 0, counts, np.nan)
     residuals = np.where(known, ratings.values - severity - replies[:, None], np.nan)
     names = tuple(dict.fromkeys(ratings.subjects))
-    found = _jackknife(normal, right, severity, ratings.judges)
+    estimates = _jackknife(normal, right, severity, ratings.judges)
     table = _table(replies, prompt, [names.index(one) for one in ratings.subjects], (len(names), len(prompts)))
-    return Pooled(replies, found, residuals, names, tuple(prompts), table)
+    return Pooled(replies, estimates, residuals, names, tuple(prompts), table)
 
 
 def _normal_equations(values: Floats, known: npt.NDArray[np.bool_], prompt: Ints, count: int) -> tuple[
@@ -168,7 +168,7 @@ def differences(ratings: PanelRatings, pooled: Pooled) -> Differences:
     """By the verdict's rule: paired over prompts, all pairs at once; and with the judges' own tastes in the error, as
     far as the judges who rated both tell them. Nothing is said of two that fewer than two judges rated both."""
     found = pairwise(pooled.table)
-    severity = np.array([one.value for one in pooled.severity])
+    severity = np.array([estimate.value for estimate in pooled.severity])
     prompt, names = codes(ratings.prompts), list(pooled.subjects)
     subject = [names.index(one) for one in ratings.subjects]
     by_judge = np.stack(

@@ -226,15 +226,15 @@ def _by_deciding_model(size: StudySize, raters: int) -> dict[str, Any]:
 
 def published() -> dict[str, Any]:
     """The study's own calculation: chi-square, five groups, three ratings, every rating independent."""
-    found = chi_square_n(0.3, (5 - 1) * (3 - 1), alpha=0.05, power=0.95)
+    power = chi_square_n(0.3, (5 - 1) * (3 - 1), alpha=0.05, power=0.95)
     return {
-        "w": found.w,
-        "alpha": found.alpha,
-        "power": found.power,
-        "df": found.df,
-        "n": found.n,
-        "per_group": found.per_group(5),
-        "per_group_with_split": found.per_group(5, times=2),
+        "w": power.w,
+        "alpha": power.alpha,
+        "power": power.power,
+        "df": power.df,
+        "n": power.n,
+        "per_group": power.per_group(5),
+        "per_group_with_split": power.per_group(5, times=2),
     }
 
 

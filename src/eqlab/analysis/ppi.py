@@ -71,10 +71,10 @@ def ppi_mean(
     return _combine([(1.0, Arm(human, judge, judge_only, clusters, prompts, judge_clusters))], weight)
 
 
-def ppi_difference(one: Arm, other: Arm, *, weight: float | None = None) -> PpiMean:
+def ppi_difference(arm: Arm, other: Arm, *, weight: float | None = None) -> PpiMean:
     """One arm's mean minus the other's. Raters and prompts that both arms share (same names) are paired: what they have
     in common cancels. `n_rated` and `n_judged` are of both arms together, `weight` the mean of the two."""
-    return _combine([(1.0, one), (-1.0, other)], weight)
+    return _combine([(1.0, arm), (-1.0, other)], weight)
 
 
 def ppi_wins(
@@ -91,8 +91,8 @@ def ppi_wins(
     for values in (human, judge, judge_only):
         if ((np.asarray(values) < 0) | (np.asarray(values) > 1)).any():
             raise UsageError("A verdict lies between 0 (B wins) and 1 (A wins).")
-    found = _combine([(1.0, Arm(human, judge, judge_only, raters, prompts, judge_prompts))], None)
-    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
+    mean = _combine([(1.0, Arm(human, judge, judge_only, raters, prompts, judge_prompts))], None)
+    return replace(mean, low=max(0.0, mean.low), high=min(1.0, mean.high))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -161,8 +161,8 @@ class CuLEmo(Questions[CuLEmoOptions]):
         if not read:
             return result
         head, who = _headline(self.headline, read), result.subject.removeprefix("model:")
-        weights = _weights([_cell(one.trial) for one in read])
-        cells = {one.trial.id: _cell(one.trial) for one in read}
+        weights = _weights([_cell(mark.trial) for mark in read])
+        cells = {mark.trial.id: _cell(mark.trial) for mark in read}
         items = tuple(
             item if item.points is None else structs.replace(item, points=item.points * weights[cells[item.trial]])
             for item in result.items
@@ -220,7 +220,7 @@ def _weights(cells: Sequence[Cell]) -> dict[Cell, float]:
 
 
 def _headline(name: str, marks: Sequence[Mark]) -> Estimate:
-    answers = [(_cell(one.trial), str(one.trial.key["question"]), bool(one.all_right)) for one in marks]
+    answers = [(_cell(mark.trial), str(mark.trial.key["question"]), bool(mark.all_right)) for mark in marks]
     return _balanced(name, answers)
 
 
@@ -243,7 +243,7 @@ def _mean_recall(totals: Floats, groups: Sequence[Sequence[int]]) -> Floats:
     """A label that no drawn question has counts for nothing."""
     counts, hits = np.split(np.asarray(totals), 2, axis=-1)
     recall = np.divide(hits, counts, out=np.zeros_like(hits), where=counts > 0)
-    found = [recall[..., own].sum(axis=-1) / (counts[..., own] > 0).sum(axis=-1) for own in groups]
+    found = [recall[..., group].sum(axis=-1) / (counts[..., group] > 0).sum(axis=-1) for group in groups]
     return np.asarray(np.mean(found, axis=0))
 
 
@@ -252,12 +252,12 @@ def _accuracy(marks: Sequence[Mark]) -> Estimate:
 
 
 def _majority(marks: Sequence[Mark]) -> tuple[str, float]:
-    (label, count), *_ = Counter(str(one.trial.key["gold"]) for one in marks).most_common(1)
+    (label, count), *_ = Counter(str(mark.trial.key["gold"]) for mark in marks).most_common(1)
     return label, 100 * count / len(marks)
 
 
 def _american(marks: Sequence[Mark]) -> float | None:
-    paired = [one.trial.key for one in marks if one.trial.key["american"] and one.trial.key["language"] != "eng"]
+    paired = [mark.trial.key for mark in marks if mark.trial.key["american"] and mark.trial.key["language"] != "eng"]
     return 100 * fmean(key["american"] == key["gold"] for key in paired) if paired else None
 
 
@@ -270,8 +270,8 @@ def _beside(marks: Sequence[Mark]) -> str:
 def _table(marks: Sequence[Mark]) -> Table:
     """Language by language: accuracy never without what it takes to beat."""
     rows = []
-    for group in dict.fromkeys(_group(one.trial) for one in marks):
-        own = [one for one in marks if _group(one.trial) == group]
+    for group in dict.fromkeys(_group(mark.trial) for mark in marks):
+        own = [mark for mark in marks if _group(mark.trial) == group]
         label, share = _majority(own)
         american = _american(own)
         language, _, setting = group.partition(", ")
@@ -289,9 +289,9 @@ def _table(marks: Sequence[Mark]) -> Table:
 def _effects(marks: Sequence[Mark]) -> list[Estimate]:
     """What naming the country does, and asking in its language, in points of accuracy, on the same questions."""
     right: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for one in marks:
-        own = right.setdefault((str(one.trial.key["question"]), str(one.trial.key["language"])), {})
-        own.setdefault(one.trial.condition, []).append(100.0 * bool(one.all_right))
+    for mark in marks:
+        own = right.setdefault((str(mark.trial.key["question"]), str(mark.trial.key["language"])), {})
+        own.setdefault(mark.trial.condition, []).append(100.0 * bool(mark.all_right))
     found = []
     for name, first, second in (("country named − not named", OWN, WITHOUT), ("own language − English", OWN, ENGLISH)):
         gaps: dict[str, list[float]] = {}

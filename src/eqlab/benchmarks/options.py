@@ -73,10 +73,10 @@ def _frozen(value: Any) -> Any:
 def read_options(benchmark: str, declared: Sequence[OptionHelp], given: Mapping[str, str]) -> dict[str, Any]:
     """Every declared option with its value: a boolean for yes/no choices, a whole number where the default is one. An
     option that came late is left out while it has its default, so that runs of before keep their identity."""
-    known = {option.name: option for option in declared}
+    helps = {option.name: option for option in declared}
     for name in given:
-        if name not in known:
-            raise UsageError(f"{benchmark} has no option '{name}'.", f"It has: {', '.join(known) or 'none'}.")
+        if name not in helps:
+            raise UsageError(f"{benchmark} has no option '{name}'.", f"It has: {', '.join(helps) or 'none'}.")
     read = {option.name: _value(benchmark, option, given.get(option.name, option.default)) for option in declared}
     late = {option.name: _value(benchmark, option, option.default) for option in declared if option.late}
     return {name: value for name, value in read.items() if name not in late or value != late[name]}

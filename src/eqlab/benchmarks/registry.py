@@ -43,7 +43,7 @@ def find(name: str) -> Benchmark | None:
 
 def with_option(option: str) -> list[str]:
     """The benchmarks that have this option."""
-    return [name for name in names() if any(one.name == option for one in load(name).option_help())]
+    return [name for name in names() if any(option_help.name == option for option_help in load(name).option_help())]
 
 
 def place(name: str) -> int:
@@ -56,8 +56,8 @@ def load(name: str) -> Benchmark:
     ours = _OURS | _STARTED_BY_OTHERS
     if name in ours:
         module, _, attribute = ours[name].partition(":")
-        made: Benchmark = getattr(import_module(module), attribute)()
-        return made
+        benchmark: Benchmark = getattr(import_module(module), attribute)()
+        return benchmark
     for point in entry_points(group="eqlab.benchmarks", name=name):
         theirs: Benchmark = point.load()()
         return theirs

@@ -59,7 +59,7 @@ def read_stories(content: bytes, path: str) -> list[tuple[str, list[str]]]:
         elif found:  # in Chinese the words stand after tabs, on a line of their own or on the story's
             found[-1] += line.removeprefix("Story:").split("\t")
     parts = [[part.strip() for part in own if part.strip()] for own in found]
-    if len(parts) != ITEMS or any(len(own) != 1 + WORDS for own in parts):
+    if len(parts) != ITEMS or any(len(part) != 1 + WORDS for part in parts):
         raise broken(path, f"{ITEMS} stories with {WORDS} words each")
     return [(text, words) for text, *words in parts]
 
@@ -141,11 +141,11 @@ class Seceu(Questions[SeceuOptions]):
     def comparable(self, items: Items) -> Items:
         read, parts = _counting(items)
         points = linearised(parts, [item.item for item in read])
-        found = {(item.trial, item.repeat): own for item, own in zip(read, points, strict=True)}
+        found = {(item.trial, item.repeat): point for item, point in zip(read, points, strict=True)}
         return [replace(item, points=found.get((item.trial, item.repeat))) for item in items]
 
     def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
-        asked = [one for one in trials if one.condition == SHUFFLED] or list(trials)
+        asked = [trial for trial in trials if trial.condition == SHUFFLED] or list(trials)
         norms, fills = _norms(asked), dict(_FILLS) if asked else {}
         if asked and asked[0].condition == PUBLISHED:
             fills["the norm's mean by place"] = tuple(map(fmean, zip(*norms, strict=True)))
@@ -214,7 +214,7 @@ def _distance(values: Mapping[str, float], norm: Mapping[str, float]) -> float:
 
 def _norms(trials: Sequence[Trial]) -> list[list[float]]:
     """By place, as shown."""
-    return [[one.key["reference"][key] for key in one.form.keys] for one in trials]
+    return [[trial.key["reference"][key] for key in trial.form.keys] for trial in trials]
 
 
 def _counting(items: Items) -> tuple[list[ItemScore], list[tuple[float, float, float]]]:
@@ -226,7 +226,7 @@ def _counting(items: Items) -> tuple[list[ItemScore], list[tuple[float, float, f
 
 def _published(pairs: Sequence[tuple[Scored, ItemScore]], order: str, normed: bool, form: str) -> Iterator[Estimate]:
     """Distance and EQ as published, with what reads nothing on the same line, and people."""
-    norms = _norms([one.trial for one, _ in pairs])
+    norms = _norms([scored.trial for scored, _ in pairs])
     floor = {name: fmean(math.dist(fill, norm) for norm in norms) for name, fill in _FILLS.items() if norms}
     told = "; ".join(f"{name}: {value:.2f}" for name, value in floor.items())
     people = f"; people: {MEAN} (SD {SD})" if normed else ""

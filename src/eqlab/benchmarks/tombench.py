@@ -154,7 +154,7 @@ class ToMBench(Questions[ToMBenchOptions]):
         """Ability after ability, so that a part of them, evenly spaced, has all seven."""
         asked = []
         for language in LANGUAGES if options.language == "both" else (options.language,):
-            items = sorted((one for one in read_items(files, language) if one.emotion), key=lambda one: one.ability)
+            items = sorted((item for item in read_items(files, language) if item.emotion), key=lambda one: one.ability)
             asked += [_question(item, share) for item, share in zip(items, by_wording(items), strict=True)]
         return sorted(asked, key=lambda one: (one.condition, one.id)) if options.language == "both" else asked
 
@@ -177,7 +177,7 @@ class ToMBench(Questions[ToMBenchOptions]):
             return result
         head = _accuracy(self.headline, read)
         who = result.subject.removeprefix("model:")
-        abilities = {ability: _own(read, ability) for ability in sorted({one.trial.condition for one in read})}
+        abilities = {ability: _own(read, ability) for ability in sorted({mark.trial.condition for mark in read})}
         means = [_accuracy(ability, own).value or 0.0 for ability, own in abilities.items()]
         more = Estimate("mean over abilities", fmean(means), len(means), unit="%", digits=1, of="abilities")
         people = f"People got {PRINTED_PEOPLE} % in print; who they are and how they differ is not said."
@@ -185,7 +185,7 @@ class ToMBench(Questions[ToMBenchOptions]):
             result,
             headline=head,
             sentence=sentence(who, head, self.title, self.noun, result.baselines, self.better, valid=result.valid),
-            estimates=(more, *languages([_paired(one) for one in read]), *bias_estimates(read), *result.estimates),
+            estimates=(more, *languages([_paired(mark) for mark in read]), *bias_estimates(read), *result.estimates),
             tables=(self._by_ability(abilities), *bias_table(read)),
             caveats=(*result.caveats, people),
         )
@@ -193,7 +193,7 @@ class ToMBench(Questions[ToMBenchOptions]):
     def _by_ability(self, abilities: Mapping[str, Sequence[Mark]]) -> Table:
         rows = []
         for ability, own in abilities.items():
-            guess, place, longest, words = self.baselines([one.trial for one in own])
+            guess, place, longest, words = self.baselines([mark.trial for mark in own])
             best = f"{place.value:.1f} ({place.name[-1]})"
             rows.append((ability, _accuracy("right", own), guess.value, best, longest.value, words.value))
         columns = ("ability", "right", "guess, %", "best place, %", "longest option, %", "favourite words, %")
@@ -218,14 +218,14 @@ def _question(item: Item, wording: float) -> Question:
 
 def _accuracy(name: str, marks: Sequence[Mark]) -> Estimate:
     """The share right; the interval is over stories, of which several questions may be asked, in several orders."""
-    found = clustered_share(name, [bool(one.all_right) for one in marks], [one.trial.key["story"] for one in marks])
-    return structs.replace(found, n=len({one.trial.items for one in marks}))
+    found = clustered_share(name, [bool(mark.all_right) for mark in marks], [one.trial.key["story"] for one in marks])
+    return structs.replace(found, n=len({mark.trial.items for mark in marks}))
 
 
 def _own(marks: Sequence[Mark], ability: str) -> list[Mark]:
-    return [one for one in marks if one.trial.condition == ability]
+    return [mark for mark in marks if mark.trial.condition == ability]
 
 
-def _paired(one: Mark) -> Mark:
+def _paired(mark: Mark) -> Mark:
     """Under the name that both languages share."""
-    return replace(one, trial=replace(one.trial, items=(str(one.trial.key["item"]),)))
+    return replace(mark, trial=replace(mark.trial, items=(str(mark.trial.key["item"]),)))

@@ -160,29 +160,29 @@ def compare(
         raise UsageError(f"Nothing here has item scores to compare. {said}.")
     if not uncalibrated:
         refuse_uncalibrated(own)
-    found = compare_entries(own, undefined, joint=joint)
+    comparisons = compare_entries(own, undefined, joint=joint)
     if markdown:
         from eqlab.comparison.tables import comparison_page
 
-        write_file(markdown, comparison_page(found, missing))
+        write_file(markdown, comparison_page(comparisons, missing))
     if paper:
-        _write_paper(paper, found, missing, store)
-    tested = {one.title: alike(one, equivalent) for one in found if equivalent and one.pairs}
+        _write_paper(paper, comparisons, missing, store)
+    tested = {one.title: alike(one, equivalent) for one in comparisons if equivalent and one.pairs}
     if as_json:
         print_json(
             [
                 as_data(one, missing) | ({"equivalence": alike_data(tested[one.title])} if one.title in tested else {})
-                for one in found
+                for one in comparisons
             ]
         )
         return
-    for one in found:
-        pairs = tested.get(one.title, [])
-        say(f"{sentence(one)} {alike_sentence(pairs)}" if pairs else sentence(one), style="bold")
-        for table in [*tables(one), *([alike_table(pairs, one)] if pairs else [])]:
+    for comparison in comparisons:
+        pairs = tested.get(comparison.title, [])
+        say(f"{sentence(comparison)} {alike_sentence(pairs)}" if pairs else sentence(comparison), style="bold")
+        for table in [*tables(comparison), *([alike_table(pairs, comparison)] if pairs else [])]:
             typer.echo("")
             print_table(table)
-        for caveat in caveats(one, missing):
+        for caveat in caveats(comparison, missing):
             say(f"! {caveat}", style="yellow")
         typer.echo("")
     if paper:
@@ -222,9 +222,9 @@ def _speakers(named: list[str], reference: str, chosen: "CompareFlags", as_json:
     if as_json:
         print_json([{**as_dict(one), "sentence": sentence(one)} for one in found])
         return
-    for one in found:
-        say(sentence(one), style="bold")
-        for table in tables(one):
+    for speakers in found:
+        say(sentence(speakers), style="bold")
+        for table in tables(speakers):
             typer.echo("")
             print_table(table)
         typer.echo("")

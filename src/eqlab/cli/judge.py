@@ -277,7 +277,7 @@ def within_budget(
     for line in plan_lines(plan, budget):
         say(line)
     if plan.prompts < plan.all_prompts and budget.unit == "money" and not spending.batch:
-        able = [one.model.spec for one in plan.forecasts if takes_batches(one.model)]
+        able = [forecast.model.spec for forecast in plan.forecasts if takes_batches(forecast.model)]
         if able:
             say(f"--batch costs about half with {', '.join(able)}, and takes up to a day.")
     data: dict[str, object] = {
@@ -296,12 +296,12 @@ def within_budget(
 def plan_lines(plan: "JudgePlan", budget: "Budget") -> list[str]:
     from eqlab.runs.estimate import cost_words, span_words
 
-    calls = sum(one.calls for one in plan.forecasts)
+    calls = sum(forecast.calls for forecast in plan.forecasts)
     said = [f"Plan: {calls:,} calls for {plan.prompts:,} of {plan.all_prompts:,} prompts, within {budget.words}."]
     said += [
-        f"  {one.model.spec}: {one.calls:,} calls, about {span_words(one.tokens_in)} tokens in, "
-        f"{span_words(one.tokens_out)} out; cost {cost_words(one)}."
-        for one in plan.forecasts
+        f"  {forecast.model.spec}: {forecast.calls:,} calls, about {span_words(forecast.tokens_in)} tokens in, "
+        f"{span_words(forecast.tokens_out)} out; cost {cost_words(forecast)}."
+        for forecast in plan.forecasts
     ]
     what = {"P(Good)": "a difference in P(Good)", "overall": "a difference overall", "preference": "a preference"}
     of = f"{what[plan.measure]} (standard deviation {plan.spread:.0f} points over prompts, {plan.basis})"

@@ -73,7 +73,7 @@ def _table(rows: list[dict[str, Any]]) -> Any:
 
     said = {True: "set", False: "not set", None: "–"}
     cells = tuple(
-        (one["provider"], one["dialect"], one["key"] or "none", said[one["set"]], one["address"]) for one in rows
+        (row["provider"], row["dialect"], row["key"] or "none", said[row["set"]], row["address"]) for row in rows
     )
     return Table("Providers", ("provider", "dialect", "key", "", "address"), cells, "")
 

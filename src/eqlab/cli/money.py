@@ -66,7 +66,7 @@ def show_forecast(
     with _existing(store) as reader:
         found = forecasts(prepared, reader, known_prices(), batch=spending.batch)
     if as_json:
-        print_json({"run": prepared.config.id, "models": [_as_data(one) for one in found], **(more or {})})
+        print_json({"run": prepared.config.id, "models": [_as_data(forecast) for forecast in found], **(more or {})})
         return
     columns, rows = forecast_rows(found)
     print_rows("", columns, rows, right=columns[1:])
@@ -74,7 +74,7 @@ def show_forecast(
         f"\nEstimated at {CHARACTERS_PER_TOKEN} characters a token. From: replies as short as the form, no thinking. "
         "To: every reply uses all its room."
     )
-    if any(one.thinks for one in found):
+    if any(forecast.thinks for forecast in found):
         print_text("Room for thinking is billed as far as it is used; --effort and --set thinking_tokens=N change it.")
     if _talks(prepared):
         print_text("Talks are counted at their full length, all that was said before sent again with every turn.")
@@ -94,10 +94,10 @@ def say_size(prepared: "Prepared", store: "Reader", spending: Spending, out: Any
     found = forecasts(prepared, store, known_prices(), batch=spending.batch)
     if sum(one.calls for one in found) <= MANY:
         return
-    for one in found:
+    for forecast in found:
         text = (
-            f"{asked_as(one)}: {one.calls:,} calls, about {span_words(one.tokens_in)} tokens in, "
-            f"{span_words(one.tokens_out)} out; cost {cost_words(one)}."
+            f"{asked_as(forecast)}: {forecast.calls:,} calls, about {span_words(forecast.tokens_in)} tokens in, "
+            f"{span_words(forecast.tokens_out)} out; cost {cost_words(forecast)}."
         )
         out.print(text, markup=False, soft_wrap=True)
     if _talks(prepared):
@@ -143,7 +143,7 @@ def _sources(found: "Sequence[Forecast]") -> list[str]:
         for one in found
         if one.price is not None and one.price.currency
     }
-    unknown = [one.model.spec for one in found if one.price is None]
+    unknown = [forecast.model.spec for forecast in found if forecast.price is None]
     said = sorted(lines)
     if unknown:
         said.append(f"No price is known of {', '.join(unknown)}: give one with --prices FILE (see docs/models.md).")

@@ -99,8 +99,8 @@ def found_runs(
     with open_reader(store) as opened:
         subjects: dict[str, set[str]] = {}
         if own:
-            for one, who in opened.find_models(own):
-                subjects.setdefault(one.id, set()).add(who)
+            for stored_run, who in opened.find_models(own):
+                subjects.setdefault(stored_run.id, set()).add(who)
             stored = [opened.read_run(run) for run in subjects]
         else:
             opened.find_run("last")  # an empty store is said plainly
@@ -109,8 +109,8 @@ def found_runs(
                 typer.echo(f"--last {last}: the store holds {len(ids)}; all of them are taken.", err=True)
             stored = [opened.read_run(run) for run in reversed(ids[:last])]
         scored = [
-            (one, [result for result in made if subjects.get(one.id, {""}) & {"", result.subject}])
-            for one, made in results_of(opened, stored, processes=cores(), workers=workers)
+            (run, [result for result in made if subjects.get(run.id, {""}) & {"", result.subject}])
+            for run, made in results_of(opened, stored, processes=cores(), workers=workers)
         ]
         found = pooled(opened, scored)
         return [*with_panels(opened, found), *beside]
@@ -158,14 +158,14 @@ def plot(
         check(output)
         check_writable(output)
     found = found_runs(runs or [], 1, store, data) if kind != "ladder" else []
-    made = draw(kind=kind, size=size, alone=alone, beside=found)
+    picture = draw(kind=kind, size=size, alone=alone, beside=found)
     if here:
         from eqlab.cli.output import print_lines
 
-        print_lines(made.text)
+        print_lines(picture.text)
         return
-    made.save(output)
-    typer.echo(f"{made.charts} {'chart' if made.charts == 1 else 'charts'}: {output.resolve()}")
+    picture.save(output)
+    typer.echo(f"{picture.charts} {'chart' if picture.charts == 1 else 'charts'}: {output.resolve()}")
 
 
 def cite(

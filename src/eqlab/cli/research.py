@@ -103,20 +103,20 @@ def correlate(
     taken = next((one for one in theirs if without and one.name in (without, NAMES.get(without.casefold()))), None)
     if without and taken is None:
         raise UsageError(f"--without {without}: there is no such score.", f"There are {', '.join(names)}.")
-    found = [
+    correlations = [
         correlate_with(own, one, reliability=given.get(one.name), seed=seed, given=None if one is taken else taken)
         for one in theirs
     ]
     if output:
-        write_whole(output, scatter(found))
+        write_whole(output, scatter(correlations))
     if as_json:
-        print_json([as_data(one) for one in found])
+        print_json([as_data(one) for one in correlations])
         return
-    for one in found:
-        say(sentence(one), style="bold")
+    for correlation in correlations:
+        say(sentence(correlation), style="bold")
     typer.echo("")
-    print_table(table(found))
-    for note in notes(found):
+    print_table(table(correlations))
+    for note in notes(correlations):
         say(f"! {note}", style="yellow")
     if output:
         typer.echo(f"Scatter: {output.resolve()}")
@@ -322,23 +322,23 @@ def report(
     from eqlab.reproduce.eqbench import family
     from eqlab.tables.data import table_json
 
-    asked = read_items(sources, store, data, benchmark)
-    points, people = asked.means(people=False), asked.means(people=True)
+    items = read_items(sources, store, data, benchmark)
+    points, people = items.means(people=False), items.means(people=True)
     made = item_report(points, {name: family(name) for name in points}, limit, people)
-    designs = item_designs([one for one in asked.points if one.person == (len(points) < 2)], width)
+    designs = item_designs([point for point in items.points if point.person == (len(points) < 2)], width)
     tables = [*made.tables, *(designs_table(designs) if designs else ())]
     if otherwise:
-        other = read_items(otherwise, store, data, asked.benchmark)
+        other = read_items(otherwise, store, data, items.benchmark)
         tables += asked_otherwise(points, other.means(people=False))
     equated = None
     if equate:
-        equated = equate_sets(points, read_items(equate, store, data, asked.benchmark).means(people=False))
+        equated = equate_sets(points, read_items(equate, store, data, items.benchmark).means(people=False))
     if as_json:
         print_json(
             {
                 "sentence": made.sentence,
                 "subjects": made.subjects,
-                "items": [{"id": name, **as_dict(one)} for name, one in made.items],
+                "items": [{"id": name, **as_dict(quality)} for name, quality in made.items],
                 "tables": [table_json(one) for one in tables],
                 "designs": as_dict(designs) if designs else None,
                 "equated": as_dict(equated.found) if equated else None,

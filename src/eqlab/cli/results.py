@@ -21,8 +21,8 @@ def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
     print_table(score_table([ScoreLine.of(result) for result in ordered], "terminal"))
     everywhere = [one for one in ordered[0].caveats if all(one in result.caveats for result in ordered)]
     everywhere = everywhere if len(ordered) > 1 else []
-    for own in groups.values():
-        _print_group(own, said, everywhere, alone=len(ordered) == 1, named=len(groups) > 1)
+    for group in groups.values():
+        _print_group(group, said, everywhere, alone=len(ordered) == 1, named=len(groups) > 1)
     if everywhere:
         say("")
     for caveat in everywhere:
@@ -34,7 +34,7 @@ def _by_title(results: Sequence[Result]) -> dict[str, list[Result]]:
     groups: dict[str, list[Result]] = {}
     for result in results:
         groups.setdefault(result.title, []).append(result)
-    return {title: sorted(own, key=_worst) for title, own in groups.items()}
+    return {title: sorted(group, key=_worst) for title, group in groups.items()}
 
 
 def _worst(result: Result) -> float:
@@ -46,7 +46,7 @@ def _print_group(
     results: Sequence[Result], said: Sequence[str], everywhere: Sequence[str], *, alone: bool, named: bool
 ) -> None:
     """What holds for all of a benchmark's results, then what is one's own."""
-    shared = [one for one in results[0].caveats if all(one in result.caveats for result in results)]
+    shared = [caveat for caveat in results[0].caveats if all(caveat in result.caveats for result in results)]
     floors = {_floor(result) for result in results}
     sentences = [] if said and not alone else [one for one in results if not any(one.sentence in up for up in said)]
     lines: list[tuple[str, str]] = [(result.sentence, "bold") for result in sentences]
@@ -60,7 +60,7 @@ def _print_group(
             lines.append((f"{own}no-skill baselines: {floor}.", "dim"))
         if result.proviso and result.proviso not in result.caveats:
             lines.append((f"{_name(result)}: {result.proviso}.", ""))
-        lines += [(said, "") for said in place_sentences(_name(result), result)]
+        lines += [(sentence, "") for sentence in place_sentences(_name(result), result)]
         if again := _again(result):
             lines.append((f"{own}asked again: {again}." if own else f"Asked again: {again}.", "dim"))
         lines += [(f"! {own}{caveat}", "yellow") for caveat in result.caveats if caveat not in (*shared, *everywhere)]
@@ -89,7 +89,7 @@ def _floor(result: Result) -> str:
 
 def _again(result: Result) -> str:
     """How alike answers to the same question were."""
-    return "; ".join(_brief(one) for one in result.estimates if one.name.startswith("repeatability: "))
+    return "; ".join(_brief(estimate) for estimate in result.estimates if estimate.name.startswith("repeatability: "))
 
 
 def _brief(estimate: Estimate) -> str:
@@ -113,9 +113,9 @@ def print_conclusions(found: "Sequence[Conclusion]") -> None:
     """What a command that asked models says first. Several are told apart by their titles."""
     from eqlab.cli.output import say
 
-    for one in found:
-        title = f"{one.data['title']}: " if len(found) > 1 else ""
-        say(f"{title}{one.sentence}\n", style="bold")
+    for conclusion in found:
+        title = f"{conclusion.data['title']}: " if len(found) > 1 else ""
+        say(f"{title}{conclusion.sentence}\n", style="bold")
 
 
 def without_answers(results: "Sequence[Result]") -> list[str]:

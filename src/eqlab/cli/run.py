@@ -123,7 +123,7 @@ def run(
     perturb = perturb or given.get("perturb", "")
     if "temperature" in perturb and "temperature" in read_settings(setting or []):
         raise UsageError("'--set temperature' holds for every trial.", "Drop it, or perturb something else.")
-    for twice in dict.fromkeys(one for one in models or () if models and models.count(one) > 1):
+    for twice in dict.fromkeys(model for model in models or () if models and models.count(model) > 1):
         typer.echo(f"{twice} is named more than once and asked once; --repeats asks again.", err=True)
     if fresh:
         label = _fresh(label)

@@ -184,7 +184,7 @@ def show(
         raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(OUTCOMES)}.")
     with open_reader(store) as opened:
         stored = opened.find_run(run)
-        pairs = [(who, asked) for who, asked in stored.config.pairs() if subject in who]
+        pairs = [(who, config) for who, config in stored.config.pairs() if subject in who]
         matches = _matches(opened, stored.id, pairs, item or (), status)
         shown = list(islice(matches, limit))
         if as_json:
@@ -222,7 +222,11 @@ def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, B
     from eqlab.core.benchmark import Normed
     from eqlab.core.text import place_sentences
 
-    studied = {asked.name for study in opened.studies() for asked in opened.read_run(study.run).config.benchmarks}
+    studied = {
+        benchmark_config.name
+        for study in opened.studies()
+        for benchmark_config in opened.read_run(study.run).config.benchmarks
+    }
     normed = [
         (who, asked)
         for who, asked in pairs
@@ -234,8 +238,8 @@ def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, B
     from eqlab.runs.score import result_of
 
     known = Known(opened)
-    for who, asked in normed:
-        yield from place_sentences(who.removeprefix("model:"), result_of(known, (stored, who, asked)))
+    for who, config in normed:
+        yield from place_sentences(who.removeprefix("model:"), result_of(known, (stored, who, config)))
 
 
 def _matches(
@@ -245,23 +249,23 @@ def _matches(
     from eqlab.core.benchmark import Talks
 
     trials = opened.trials_about(items) if items else None
-    for who, asked in pairs:
-        benchmark = load(asked.name)
-        found = opened.scored(run, who, asked.name, trials=trials, status=status)
+    for who, config in pairs:
+        benchmark = load(config.name)
+        found = opened.scored(run, who, config.name, trials=trials, status=status)
         for scored in talk_by_talk(found) if items and isinstance(benchmark, Talks) else found:
             if items and not set(items) & set(scored.trial.items):
                 continue
-            line = benchmark.item(scored, asked.options)
+            line = benchmark.item(scored, config.options)
             if not status or (line.status or "unanswered") == status:
-                yield who, asked.name, scored, line
+                yield who, config.name, scored, line
 
 
 def talk_by_talk(found: "Iterator[Scored]") -> "list[Scored]":
     """Turns in the order in which they were said; talks in the order in which they were planned."""
     turns = list(found)
     order: dict[tuple[str, int], int] = {}
-    for one in turns:
-        order.setdefault((one.trial.talk or one.trial.id, one.repeat), len(order))
+    for scored in turns:
+        order.setdefault((scored.trial.talk or scored.trial.id, scored.repeat), len(order))
     return sorted(turns, key=lambda one: (order[one.trial.talk or one.trial.id, one.repeat], one.trial.turn))
 
 

@@ -80,26 +80,26 @@ def work(
     for subject, lost in outcome.lost.items():
         out.print(harmless(f"{_name(subject)}: {lost}"), markup=False, style="red")
     stored = store.find_run(outcome.run)
-    ((_, found),) = scored = results_of(store, [stored], processes=cores())
+    ((_, results),) = scored = results_of(store, [stored], processes=cores())
     whole = together(store, stored) if together else None
     if beside:
-        found = [replace(one, tables=(*beside(one), *one.tables)) for one in found]
-    path = write_results([(stored, [*([whole] if whole else []), *found])], report)
-    said, unusable = conclusions(scored), without_answers(found)
+        results = [replace(result, tables=(*beside(result), *result.tables)) for result in results]
+    path = write_results([(stored, [*([whole] if whole else []), *results])], report)
+    said, unusable = conclusions(scored), without_answers(results)
     if as_json:
         body: dict[str, Any] = {"run": outcome.run, "report": str(path), "conclusions": [one.data for one in said]}
         if whole:
             body[together_key] = result_json(whole)
-        print_json({**body, "results": [result_json(result) for result in found]})
+        print_json({**body, "results": [result_json(result) for result in results]})
     else:
         if whole:
             say(f"{whole.sentence}\n", style="bold")  # all together come first
         print_conclusions(said)
-        print_results(found, [one.sentence for one in said])
-        print_usage(found)
+        print_results(results, [conclusion.sentence for conclusion in said])
+        print_usage(results)
         if whole:
             print_whole(whole)
-        for table in (table for result in found for table in result.tables[:tables]):
+        for table in (table for result in results for table in result.tables[:tables]):
             typer.echo("")
             print_table(table)
         say(f"\nRun {outcome.run} · item by item: eqlab runs show {outcome.run}")
@@ -107,7 +107,7 @@ def work(
         if not progress.heard and progress.planned and not outcome.failures:
             say("0 requests were sent: this run exists and is complete. --fresh asks again.")
         if not (outcome.failures or outcome.lost or outcome.interrupted or unusable):
-            say(_next(outcome.run, prepared, found))
+            say(_next(outcome.run, prepared, results))
     for text in unusable:
         out.print(harmless(pasteable(text)), markup=False, style="red")
     failed = bool(outcome.failures or outcome.lost)
@@ -122,7 +122,7 @@ def _next(run: str, prepared: "Prepared", found: "Sequence[Result]") -> str:
     return next_step(
         run,
         [model.subject for model in prepared.config.models],
-        own_items=any(asked.item_set == OWN for asked in prepared.config.benchmarks),
+        own_items=any(config.item_set == OWN for config in prepared.config.benchmarks),
         to_be_rated=rated and all(result.headline.value is None for result in found),
     )
 
@@ -132,14 +132,14 @@ def items_line(prepared: "Prepared") -> str:
     from eqlab.core.benchmark import item_sets_of
     from eqlab.runs.request import ITEM_SETS
 
-    named = [one for one in prepared.config.benchmarks if one.item_set in ITEM_SETS]
+    named = [config for config in prepared.config.benchmarks if config.item_set in ITEM_SETS]
     stand_ins = [
-        one.name
-        for one in named
-        if one.item_set == "open" and "published" in item_sets_of(prepared.asked[one.name].benchmark)
+        config.name
+        for config in named
+        if config.item_set == "open" and "published" in item_sets_of(prepared.asked[config.name].benchmark)
     ]
     get = f"; the published ones: eqlab data fetch {' '.join(stand_ins)}" if stand_ins else ""
-    return f"Items: {', '.join(f'{one.name} {one.item_set}' for one in named)}{get}." if named else ""
+    return f"Items: {', '.join(f'{config.name} {config.item_set}' for config in named)}{get}." if named else ""
 
 
 def say_changed(names: Sequence[str], out: Any) -> None:

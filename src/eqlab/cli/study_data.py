@@ -329,12 +329,12 @@ def analyze(
 
     check_writable(report)
     with begun_study(file, store, data) as participation:
-        found = analyse(participation)
-        written = write_report(participation, found, report) if report else None
+        analysis = analyse(participation)
+        written = write_report(participation, analysis, report) if report else None
     if as_json:
-        print_json(analysis_json(found))
+        print_json(analysis_json(analysis))
         return
-    show(found)
+    show(analysis)
     if written:
         print_text(f"\nReport: {written.resolve()}")
 

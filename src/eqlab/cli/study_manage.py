@@ -227,13 +227,13 @@ def audit(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Jso
     from eqlab.store.study.researchers import read_audit
 
     with begun_study(file, store, data) as participation:
-        found = read_audit(participation.store, participation.study.id)
+        entries = read_audit(participation.store, participation.study.id)
     if as_json:
-        print_json([as_dict(one) for one in found])
+        print_json([as_dict(entry) for entry in entries])
         return
     rows = [
         [moment(one.at), one.who, one.action, ", ".join(f"{name} {value}" for name, value in one.detail.items())]
-        for one in found
+        for one in entries
     ]
     print_rows("", ["when", "who", "what", "detail"], rows)
 
@@ -283,5 +283,5 @@ def list_researchers(store: StoreFlag = "") -> None:
     from eqlab.store.study.researchers import read_researchers
 
     with open_store(store, existing=True) as opened:
-        rows = [[one.name, one.role] for one in read_researchers(opened)]
+        rows = [[researcher.name, researcher.role] for researcher in read_researchers(opened)]
     print_rows("", ["name", "role"], rows)

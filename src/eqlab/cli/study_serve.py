@@ -299,14 +299,14 @@ def _print_status(now: "StudyStatus") -> None:
 def _asked(models: "ModelCalls") -> str:
     from eqlab.core.text import money
 
-    known = models.totals
+    totals = models.totals
     limit = "" if models.max_cost is None else f" of {models.max_cost:g} at most"
     cost = f"cost {money(models.cost, models.currency)}{limit}"
     if models.cost is not None and models.unpriced:
         cost += f" without {', '.join(models.unpriced)}, whose price is not known"
     return (
-        f"Models were asked {known.calls:,} times of {models.max_calls:,} at most ({known.under_way} under way, "
-        f"{known.failed} failed): {known.tokens:,} tokens, {cost}."
+        f"Models were asked {totals.calls:,} times of {models.max_calls:,} at most ({totals.under_way} under way, "
+        f"{totals.failed} failed): {totals.tokens:,} tokens, {cost}."
     )
 
 

@@ -222,7 +222,7 @@ def _as_json(
         "known": outcome.known,
         "ends": dict(outcome.states),
         "complaints": outcome.complaints,
-        "recovered": [{**as_dict(one), "inside": one.inside} for one in outcome.recovered],
+        "recovered": [{**as_dict(recovery), "inside": recovery.inside} for recovery in outcome.recovered],
         "simulations": len(more),
         "coverage": [
             {"name": name, "put_in": put_in, "mean_found": mean, "coverage": as_dict(share)}

@@ -62,7 +62,7 @@ def sweep(
         show_plan(plans, as_json=as_json and plan, quiet=as_json and not plan)
         if plan:
             return
-        if any(one.calls for one in plans) and not yes and not as_json and _interactive():
+        if any(sweep_run_plan.calls for sweep_run_plan in plans) and not yes and not as_json and _interactive():
             typer.confirm("Start?", default=True, abort=True, err=True)
         table = SweepTable(plans)
         with table:
@@ -193,7 +193,7 @@ def show_plan(plans: "Sequence[SweepRunPlan]", *, as_json: bool, quiet: bool) ->
     groups: dict[tuple[str, str], list[SweepRunPlan]] = {}
     for plan in plans:
         groups.setdefault((plan.cell.target.model.name, plan.cell.benchmark), []).append(plan)
-    rows = [[*names, *_sums(own)] for names, own in groups.items()]
+    rows = [[*names, *_sums(group)] for names, group in groups.items()]
     if len(rows) > 1:
         rows.append(["all", "", *_sums(plans)])
     columns = ["model", "benchmark", "runs", "trials", "answered", "calls", "tokens in, about", "tokens out, at most"]
@@ -241,7 +241,7 @@ def finish(
     begun = [cell for cell in cells if cell.run in known]
     stored = [store.read_run(cell.run) for cell in begun]
     scored = results_of(store, stored, processes=cores())
-    found = {one.id: results[0] for one, results in scored}
+    found = {run.id: results[0] for run, results in scored}
     together = pooled(store, scored)
     path = write_results(together, report) if stored else None
     said = conclusions(together)
@@ -252,7 +252,7 @@ def finish(
         print_json(
             {
                 "report": str(path) if path else None,
-                "conclusions": [one.data for one in said],
+                "conclusions": [conclusion.data for conclusion in said],
                 "cells": [
                     {
                         **_cell_json(cell),
@@ -328,7 +328,7 @@ def _failures(cells: "Sequence[SweepRun]", outcome: "SweepOutcome") -> None:
         return
     out = errors()
     out.print(f"\n{len(outcome.failures)} of {len(cells)} cells stopped early:", style="red")
-    for (model, why), own in reasons.items():
-        every = len(own) == len(own_cells[model])
-        names = f"{model} (all its {len(own)} cells)" if every else ", ".join(cell.name for cell in own)
+    for (model, why), reason in reasons.items():
+        every = len(reason) == len(own_cells[model])
+        names = f"{model} (all its {len(reason)} cells)" if every else ", ".join(cell.name for cell in reason)
         out.print(harmless(f"  {names}: {why}"), markup=False, soft_wrap=True)

@@ -67,7 +67,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """For notebooks; everything in it is text, escaped."""
-        rows = [(one.contender.name, one.rank, one.contender.score) for one in self.verdict.standings]
+        rows = [
+            (standing.contender.name, standing.rank, standing.contender.score) for standing in self.verdict.standings
+        ]
         columns = (Column("who", "model"), Column("rank", "rank", "rank"), "score")
         said = escape(conclusion(self.verdict, self.things, self.rater))
         return f"<p>{said}</p>{html_table(Table('', columns, rows))}"
@@ -76,9 +78,13 @@ class Comparison:
     def measured(self) -> tuple[Measurement, dict[str, float | None]] | None:
         """How well the ranked ones are told apart by these items, and each one's standard error of measurement; None
         for fewer than five whose score is a mean over the same items."""
-        ranked = [one.contender for one in self.verdict.ranked if one.contender.points]
-        found = measure_points([one.points for one in ranked], ranked[0].better) if ranked else None
-        return (found, dict(zip([one.name for one in ranked], found.errors, strict=True))) if found else None
+        ranked = [standing.contender for standing in self.verdict.ranked if standing.contender.points]
+        measurement = measure_points([contender.points for contender in ranked], ranked[0].better) if ranked else None
+        return (
+            (measurement, dict(zip([contender.name for contender in ranked], measurement.errors, strict=True)))
+            if measurement
+            else None
+        )
 
     @property
     def things(self) -> str:
@@ -94,11 +100,11 @@ def compare(
     found = []
     for kind in dict.fromkeys(entry.kind for entry in entries):
         tables = _by_items([entry for entry in entries if entry.kind == kind])
-        for items, own in tables.items():
+        for items, table in tables.items():
             benchmark, title, rater = kind
             named = f"{title} (items {items[:6]})" if len(tables) > 1 else title
-            made = _compare((benchmark, named, rater), own, joint)
-            found.append(replace(made, elsewhere=tuple(_elsewhere(entries, made))))
+            comparison = _compare((benchmark, named, rater), table, joint)
+            found.append(replace(comparison, elsewhere=tuple(_elsewhere(entries, comparison))))
     if found and undefined:
         found[0] = replace(found[0], undefined=tuple(undefined))
     return found
@@ -120,35 +126,35 @@ def _by_items(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     return tables
 
 
-def _elsewhere(entries: Sequence[Entry], made: Comparison) -> list[str]:
+def _elsewhere(entries: Sequence[Entry], comparison: Comparison) -> list[str]:
     """Models that answered other questions of the same benchmark."""
-    if made.rater:
+    if comparison.rater:
         return []
-    here = {entry.item_set for entry in made.entries}
-    others = [one for one in entries if one.result.benchmark == made.benchmark and not one.rater]
-    return [one.name for one in others if one.item_set not in here and not one.contender.people]
+    here = {entry.item_set for entry in comparison.entries}
+    others = [entry for entry in entries if entry.result.benchmark == comparison.benchmark and not entry.rater]
+    return [entry.name for entry in others if entry.item_set not in here and not entry.contender.people]
 
 
-def _compare(kind: tuple[str, str, str], own: Sequence[Entry], joint: bool) -> Comparison:
-    verdict = rank([entry.contender for entry in own], joint=joint)
-    named = {entry.name: entry for entry in own}
-    ordered = tuple(named[one.contender.name] for one in verdict.standings)
+def _compare(kind: tuple[str, str, str], entries: Sequence[Entry], joint: bool) -> Comparison:
+    verdict = rank([entry.contender for entry in entries], joint=joint)
+    named = {entry.name: entry for entry in entries}
+    ordered = tuple(named[standing.contender.name] for standing in verdict.standings)
     spreads = {entry.name: _spread(entry) for entry in ordered}
-    return Comparison(*kind, ordered, verdict, tuple(_pairs(own, verdict, spreads)), spreads)
+    return Comparison(*kind, ordered, verdict, tuple(_pairs(entries, verdict, spreads)), spreads)
 
 
-def _pairs(own: Sequence[Entry], verdict: Verdict, spreads: Mapping[str, Spread]) -> list[Pair]:
-    found = verdict.pairs()
-    names = [entry.name for entry in own]
-    if len(found) == 1 and names.index(found[0].a.name) > names.index(found[0].b.name):
-        found = [found[0].turned()]
-    return [_with_designs(one, spreads[one.a.name].components, spreads[one.b.name].components) for one in found]
+def _pairs(entries: Sequence[Entry], verdict: Verdict, spreads: Mapping[str, Spread]) -> list[Pair]:
+    pairs = verdict.pairs()
+    names = [entry.name for entry in entries]
+    if len(pairs) == 1 and names.index(pairs[0].a.name) > names.index(pairs[0].b.name):
+        pairs = [pairs[0].turned()]
+    return [_with_designs(pair, spreads[pair.a.name].components, spreads[pair.b.name].components) for pair in pairs]
 
 
 def _spread(entry: Entry) -> Spread:
-    own = {estimate.name: estimate for estimate in entry.result.estimates}
+    estimates = {estimate.name: estimate for estimate in entry.result.estimates}
     if entry.repeats < 2:  # a benchmark that averages repeats inside an item says itself how alike they are
-        return Spread(own.get(CV), own.get(AGREEMENT))
+        return Spread(estimates.get(CV), estimates.get(AGREEMENT))
     known = np.isfinite(entry.points)
     if (known.sum(axis=0) > 0).sum() < 2:
         return Spread()
@@ -176,12 +182,12 @@ def _components(entry: Entry) -> tuple[Components | None, bool]:
     return beyond_chance(values, factors, "repeat")[0], False
 
 
-def _with_designs(pair: Pair, one: Components | None, other: Components | None) -> Pair:
+def _with_designs(pair: Pair, components: Components | None, other: Components | None) -> Pair:
     difference = pair.difference
-    if one is None or other is None or difference.method != "paired" or not difference.se:
+    if components is None or other is None or difference.method != "paired" or not difference.se:
         return pair
     spread = difference.se * difference.n**0.5
-    asked = [(found, found.n / found.levels["item"]) for found in (one, other)]
+    asked = [(found, found.n / found.levels["item"]) for found in (components, other)]
     return replace(pair, designs=tuple(difference_designs(spread, asked, difference.n)))
 
 
@@ -204,11 +210,11 @@ class AlikePair:
         return "different" if self.pair.better is not None else "cannot say"
 
 
-def alike(found: Comparison, margin: float) -> list[AlikePair]:
+def alike(comparison: Comparison, margin: float) -> list[AlikePair]:
     """Every two, within ± margin. Refusing is no way to be alike: with the lost answers of either as the worst it must
     hold, too."""
-    tested = [alike_pair(pair, margin) for pair in found.pairs]
-    return [replace(one, p=p) for one, p in zip(tested, holm([one.p for one in tested]), strict=True)]
+    tested = [alike_pair(pair, margin) for pair in comparison.pairs]
+    return [replace(pair, p=p) for pair, p in zip(tested, holm([pair.p for pair in tested]), strict=True)]
 
 
 def alike_pair(pair: Pair, margin: float) -> AlikePair:
@@ -230,8 +236,8 @@ def _two_tests(gap: Difference, margin: float) -> tuple[float, float, float] | N
     if gap.value is None or gap.differ is not None or gap.low is None or gap.high is None or gap.low == gap.high:
         return None
     if not gap.se or gap.df is None:
-        found = tost(gap.value, (gap.high - gap.low) / (2 * Z95), (-margin, margin))
-        return found.low, found.high, found.p
+        equivalence = tost(gap.value, (gap.high - gap.low) / (2 * Z95), (-margin, margin))
+        return equivalence.low, equivalence.high, equivalence.p
     sides = gap, turned(gap)
     low, high = (least(side, 1 - ALPHA) or 0.0 for side in sides)
     return low, -high, max(above_p(side, -margin) for side in sides)
@@ -248,59 +254,61 @@ def alike_sentence(some: Sequence[AlikePair]) -> str:
         bounds = f"90 % interval of the difference {one.low:.1f} to {one.high:.1f}, p = {p_text(one.p)}"
         verb = "are equivalent" if one.outcome == "equivalent" else "are not shown to be equivalent"
         return f"{both} {verb} within {margin} ({bounds})."
-    count = sum(one.outcome == "equivalent" for one in some)
+    count = sum(pair.outcome == "equivalent" for pair in some)
     return f"{count} of {len(some)} pairs are equivalent within {margin}, with all tested at once."
 
 
 def alike_data(some: Sequence[AlikePair]) -> list[dict[str, object]]:
     return [
         {
-            "a": one.pair.a.name,
-            "b": one.pair.b.name,
-            "margin": one.margin,
-            "low": one.low,
-            "high": one.high,
-            "p": one.p,
-            "outcome": one.outcome,
+            "a": pair.pair.a.name,
+            "b": pair.pair.b.name,
+            "margin": pair.margin,
+            "low": pair.low,
+            "high": pair.high,
+            "p": pair.p,
+            "outcome": pair.outcome,
         }
-        for one in some
+        for pair in some
     ]
 
 
-def alike_table(some: Sequence[AlikePair], found: Comparison) -> Table:
+def alike_table(some: Sequence[AlikePair], comparison: Comparison) -> Table:
     rows = []
-    for one in some:
-        gap = Estimate("A − B", one.pair.difference.value, one.pair.difference.n, None, one.low, one.high)
-        rows.append((one.pair.a.name, one.pair.b.name, gap, one.p, one.outcome))
+    for pair in some:
+        gap = Estimate("A − B", pair.pair.difference.value, pair.pair.difference.n, None, pair.low, pair.high)
+        rows.append((pair.pair.a.name, pair.pair.b.name, gap, pair.p, pair.outcome))
     columns = ("A", "B", Column("difference", "A − B, 90 %", "estimate"), Column("p", "p, two tests", "p"), "verdict")
     note = "Two one-sided tests, corrected for all pairs; lost answers count as the worst of either."
     return Table(
         f"Equivalent within ±{some[0].margin:g}",
         columns,
         tuple(rows),
-        " ".join([note, *worth_words(found, some[0].margin)]),
+        " ".join([note, *worth_words(comparison, some[0].margin)]),
     )
 
 
-def yardsticks(found: Comparison) -> dict[str, float]:
+def yardsticks(comparison: Comparison) -> dict[str, float]:
     """What a difference may be held against, in points: how far people differ, those compared here, one model from
     repeat to repeat and from wording to wording (root mean squares), and the error of measurement of a difference."""
-    norms = next((one.result.norms for one in found.entries if one.result.norms), None)
-    scores = [one.score.value for one in found.entries if one.score.value is not None and one.contender.ranked]
+    norms = next((entry.result.norms for entry in comparison.entries if entry.result.norms), None)
+    scores = [
+        entry.score.value for entry in comparison.entries if entry.score.value is not None and entry.contender.ranked
+    ]
     again = [
-        one.variation.value / 100 * score
-        for one, score in ((found.spreads[e.name], e.score.value) for e in found.entries)
-        if one.variation is not None and one.variation.value and score
+        spread.variation.value / 100 * score
+        for spread, score in ((comparison.spreads[e.name], e.score.value) for e in comparison.entries)
+        if spread.variation is not None and spread.variation.value and score
     ]
     reworded = [
         cell.value
-        for entry in found.entries
+        for entry in comparison.entries
         for table in entry.result.tables
         if table.key == WORDINGS
         for cell in table.column(AGAINST_PLAIN)
         if isinstance(cell, Estimate) and cell.value is not None
     ]
-    measured = found.measured
+    measured = comparison.measured
     errors = [error for error in measured[1].values() if error is not None] if measured else []
     sizes: dict[str, float] = {}
     if norms and len(norms.values) >= FEWEST and not (norms.shares or norms.measure or norms.differs):
@@ -317,11 +325,11 @@ def yardsticks(found: Comparison) -> dict[str, float]:
     return {name: size for name, size in sizes.items() if size > 0}
 
 
-def worth_words(found: Comparison, points: float | None = None) -> list[str]:
+def worth_words(comparison: Comparison, points: float | None = None) -> list[str]:
     """What so many points are worth; by default 2 % of the scale."""
-    low, high = found.entries[0].result.score_range
+    low, high = comparison.entries[0].result.score_range
     points = 0.02 * (high - low) if points is None else points
-    said = [f"{points / size:.2g} {name}" for name, size in yardsticks(found).items()]
+    said = [f"{points / size:.2g} {name}" for name, size in yardsticks(comparison).items()]
     return [f"{points:g} points are {listed(said)}."] if said else []
 
 
@@ -334,8 +342,10 @@ def caveats(found: Comparison, missing: str) -> list[str]:
     """What a reader must know besides: other rules, answers left out, pairs that share no items."""
     entries = found.entries
     things = found.things
-    said = [f"{one.name}: {one.result.proviso}" for one in entries if one.result.proviso and not one.rater]
-    said += dict.fromkeys(text for one in entries for text in replaced(one.result.subject, one.result.answered_as))
+    said = [f"{entry.name}: {entry.result.proviso}" for entry in entries if entry.result.proviso and not entry.rater]
+    said += dict.fromkeys(
+        text for entry in entries for text in replaced(entry.result.subject, entry.result.answered_as)
+    )
     said += _rules(entries)
     if found.elsewhere:
         said.append(

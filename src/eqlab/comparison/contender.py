@@ -59,17 +59,17 @@ class Contender:
 def contender(name: str, result: Result, item_set: str = "") -> Contender:
     """A result with one score of its own."""
     people = result.subject == PEOPLE or result.subject.startswith(PERSON)
-    own = [item for item in result.items if not item.group]  # what a rater says of others is not its own score
-    points = {} if people else item_means(own)  # of people, who answered is the unit and not the item
+    scores = [item for item in result.items if not item.group]  # what a rater says of others is not its own score
+    points = {} if people else item_means(scores)  # of people, who answered is the unit and not the item
     score, baselines = result.headline, result.baselines
     why = why_no_rank(score, points, valid=result.valid, note=score.note)
     if not result.ranked:
         why = "the score tells of those who are rated"
     why = REFERENCE if people and not why else why
     bounds = bounds_of(result, points)
-    lost = lost_of(own, result) if points else None
+    lost = lost_of(scores, result) if points else None
     about = (name, score, points, item_set, why, people, baselines, bounds, result.better, lost)
-    return Contender(*about, compared(result), speakers(result), clusters(own))
+    return Contender(*about, compared(result), speakers(result), clusters(scores))
 
 
 def clusters(items: Sequence[ItemScore]) -> dict[str, str]:
@@ -81,7 +81,7 @@ def clusters(items: Sequence[ItemScore]) -> dict[str, str]:
 
 def compared(result: Result) -> Estimate | None:
     """The estimate of a result that takes its items for a sample, where the headline does not."""
-    return next((one for one in result.estimates if one.name == WITH_OTHER_ITEMS), None)
+    return next((estimate for estimate in result.estimates if estimate.name == WITH_OTHER_ITEMS), None)
 
 
 def speakers(result: Result) -> frozenset[str]:
@@ -186,7 +186,7 @@ def lost_of(items: Sequence[ItemScore], result: Result) -> Lost | None:
     counts = dict.fromkeys(_STATUS, 0)
     for item in lost:  # an answer may be read and still have no score: four zeros
         counts[str(item.status)] = counts.get(str(item.status), 0) + 1
-    named = {item: frozenset(own) for item, own in statuses.items()}
+    named = {item: frozenset(status) for item, status in statuses.items()}
     return Lost(counts, named, means["worst"], means["best"], means["wrong"])
 
 
@@ -250,8 +250,8 @@ def comparable(result: Result) -> tuple[str, ...]:
 
 def settings_of(config: RunConfig, subject: str) -> str:
     """A model's label and settings in a few words, which tell results of one name apart. Empty if it has none."""
-    own = next((model for model in config.models if model.subject == subject), None)
-    if own is None:
+    model_config = next((model for model in config.models if model.subject == subject), None)
+    if model_config is None:
         return ""
-    settings = [f"{name} {value}" for name, value in sorted(own.settings.items())]
-    return ", ".join([*([own.label] if own.label else []), *settings])
+    settings = [f"{name} {value}" for name, value in sorted(model_config.settings.items())]
+    return ", ".join([*([model_config.label] if model_config.label else []), *settings])

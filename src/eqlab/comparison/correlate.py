@@ -84,13 +84,13 @@ def read_scores(path: Path) -> list[External]:
 def shipped_scores(names: Sequence[str], entries: Sequence[Entry]) -> list[External]:
     """Scores that ship with eqlab (`mmlu`, `elo` …), as reported, of the models that have one and are among the
     entries."""
-    models = list(dict.fromkeys([*(one.model for one in external_scores()), *SNAPSHOTS]))
+    models = list(dict.fromkeys([*(score.model for score in external_scores()), *SNAPSHOTS]))
     found = []
     for name in names:
         benchmark = benchmark_of(name)
-        known = values(benchmark, models)
-        there = set(match([entry.name for entry in entries], list(known))[0].values())
-        found.append(External(benchmark, {model: known[model].value for model in known if model in there}, {}, True))
+        scores = values(benchmark, models)
+        there = set(match([entry.name for entry in entries], list(scores))[0].values())
+        found.append(External(benchmark, {model: scores[model].value for model in scores if model in there}, {}, True))
     return found
 
 
@@ -187,7 +187,7 @@ def correlate(
     )
     groups = _groups(points, {own: external.families.get(name, "") for own, name in matched.items()})
     ours, theirs = _ours(own), _theirs(points, reliability)
-    found = associate(
+    association = associate(
         [point.ours for point in points],
         [point.theirs for point in points],
         reliabilities=(ours.value, theirs.value),
@@ -197,7 +197,7 @@ def correlate(
         titles[0],
         external.name,
         points,
-        found,
+        association,
         ours,
         theirs,
         tuple(unmatched),
@@ -212,7 +212,7 @@ def correlate(
 
 def _groups(points: Sequence[Point], named: Mapping[str, str]) -> list[str]:
     """What each model was made of: as the file says, else as the published figures do, else the model itself."""
-    known = {one.model: base_weights(one.model, one.family) for one in published_figures().models}
+    known = {figures.model: base_weights(figures.model, figures.family) for figures in published_figures().models}
     return [named.get(point.model) or known.get(point.model, point.model) for point in points]
 
 
@@ -224,13 +224,13 @@ def _families(points: Sequence[Point], groups: Sequence[str]) -> Estimate | None
     return grouped_r("r, families as units", ours, theirs, groups, of="families")
 
 
-def _partial(points: Sequence[Point], groups: Sequence[str], given: External) -> Estimate:
+def _partial(points: Sequence[Point], groups: Sequence[str], external: External) -> Estimate:
     """r over the models that have the third score too, without what that explains of both sides."""
-    matched, _ = match([point.model for point in points], list(given.scores))
+    matched, _ = match([point.model for point in points], list(external.scores))
     kept = [(point, group) for point, group in zip(points, groups, strict=True) if point.model in matched]
-    third = [given.scores[matched[point.model]] for point, _ in kept]
+    third = [external.scores[matched[point.model]] for point, _ in kept]
     both = [point.ours for point, _ in kept], [point.theirs for point, _ in kept]
-    return grouped_r(f"r without {given.name}", *both, [group for _, group in kept], third, of="families")
+    return grouped_r(f"r without {external.name}", *both, [group for _, group in kept], third, of="families")
 
 
 def _ranges(points: Sequence[Point], seed: int) -> Iterator[Range]:
@@ -265,20 +265,20 @@ def _tail(name: str) -> str:
     return name.casefold().rsplit("/", 1)[-1]
 
 
-def _ours(own: Sequence[Entry]) -> Reliability:
+def _ours(entries: Sequence[Entry]) -> Reliability:
     """Alpha over the items that all were asked; from the standard errors where items differ."""
-    if len(own) < 3:
+    if len(entries) < 3:
         return Reliability(None, "fewer than three models")
-    if len({entry.item_set for entry in own}) == 1:
-        items = list(dict.fromkeys(item for entry in own for item in entry.items))
-        means = [entry.means for entry in own]
+    if len({entry.item_set for entry in entries}) == 1:
+        items = list(dict.fromkeys(item for entry in entries for item in entry.items))
+        means = [entry.means for entry in entries]
         matrix = np.array([[mean.get(item, np.nan) for item in items] for mean in means])
         if np.isfinite(matrix).mean() > 0.5:
             return Reliability(alpha(matrix), f"alpha over {len(items)} items")
-    errors = [entry.score.se for entry in own]
+    errors = [entry.score.se for entry in entries]
     if any(error is None for error in errors):
         return Reliability(None, "not known: items differ and some scores have no standard error")
-    found = reliability_from_errors([entry.score.value for entry in own], errors)  # type: ignore[arg-type]
+    found = reliability_from_errors([entry.score.value for entry in entries], errors)  # type: ignore[arg-type]
     return Reliability(found, "from the standard errors")
 
 
@@ -315,21 +315,21 @@ def sentence(found: Correlation) -> str:
     return f"{text}.{_left(found)}"
 
 
-def _left(found: Correlation) -> str:
+def _left(correlation: Correlation) -> str:
     """What a third score leaves of it, in words."""
-    left = found.partial
+    left = correlation.partial
     if left is None or left.value is None or left.low is None or left.high is None:
         return ""
     bounds = f"r = {left.value:.2f}, 95 % interval {left.low:.2f} to {left.high:.2f}"
     if left.low <= 0 <= left.high:
-        return f" With {found.given} taken out of both nothing is certain to be left ({bounds})."
-    return f" With {found.given} taken out of both they still go together ({bounds})."
+        return f" With {correlation.given} taken out of both nothing is certain to be left ({bounds})."
+    return f" With {correlation.given} taken out of both they still go together ({bounds})."
 
 
-def table(found: Sequence[Correlation]) -> Table:
+def table(correlations: Sequence[Correlation]) -> Table:
     rows = []
-    taken = next((one.given for one in found if one.given), "")
-    for one in found:
+    taken = next((correlation.given for correlation in correlations if correlation.given), "")
+    for one in correlations:
         extremes = one.association.without_one
         swing = None
         if extremes:
@@ -362,7 +362,7 @@ def table(found: Sequence[Correlation]) -> Table:
         "its reliability",
     )
     return Table(
-        f"{found[0].title} against other scores",
+        f"{correlations[0].title} against other scores",
         (*columns, "r without measurement error", "r with one model left out"),
         tuple(rows),
         "Without the weakest: of the external score, up to half, as long as ten are left. "
@@ -371,13 +371,18 @@ def table(found: Sequence[Correlation]) -> Table:
     )
 
 
-def _reliability(one: Reliability) -> str:
-    return one.how if one.value is None else f"{one.value:.3f} ({one.how})"
+def _reliability(reliability: Reliability) -> str:
+    return reliability.how if reliability.value is None else f"{reliability.value:.3f} ({reliability.how})"
 
 
-def scatter(found: Sequence[Correlation]) -> str:
+def scatter(correlations: Sequence[Correlation]) -> str:
     """A picture of every correlation, and of what its range of models makes of it, as one file."""
-    panels = [panel for one in found for panel in (_panel(one), _range_panel(one)) if panel is not None]
+    panels = [
+        panel
+        for correlation in correlations
+        for panel in (_panel(correlation), _range_panel(correlation))
+        if panel is not None
+    ]
     return scatter_file(panels, width=720, height=460)
 
 
@@ -421,9 +426,9 @@ def _around(value: float, error: float | None) -> tuple[float, float] | None:
     return (value - _Z * error, value + _Z * error) if error else None
 
 
-def notes(found: Sequence[Correlation]) -> list[str]:
+def notes(correlations: Sequence[Correlation]) -> list[str]:
     said = []
-    for one in found:
+    for one in correlations:
         if one.unmatched:
             names = ", ".join(one.unmatched[:6]) + (
                 f" and {len(one.unmatched) - 6} more" if len(one.unmatched) > 6 else ""
@@ -441,6 +446,6 @@ def notes(found: Sequence[Correlation]) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def as_data(found: Correlation) -> dict[str, Any]:
-    data: Mapping[str, Any] = as_dict(found)
-    return {"sentence": sentence(found), **data}
+def as_data(correlation: Correlation) -> dict[str, Any]:
+    data: Mapping[str, Any] = as_dict(correlation)
+    return {"sentence": sentence(correlation), **data}

@@ -177,7 +177,7 @@ def stable(entry: Entry, least: int, repeats: int) -> Entry:
     points = np.where(right, max(scores, default=0.0), 0.0)
     whole = mean_estimate(f"right in {least} of {repeats}", points.tolist(), unit=entry.score.unit, digits=1)
     result = replace(entry.result, score_range=(0.0, max(scores, default=0.0) or 1.0), baselines=())
-    trials = tuple(own[:1] for own in entry.trials)
+    trials = tuple(trial[:1] for trial in entry.trials)
     return replace(entry, result=result, score=whole, points=points[:, None], trials=trials)
 
 
@@ -202,20 +202,22 @@ def narrowed(source: EntrySource, items: Collection[str]) -> EntrySource | None:
     """A result on some of its items only: its score is the mean of their points. None for people, whose scores are not
     means over items, and where none of the items has points. Baselines are of all items, and are left out."""
     result = source.result
-    own = tuple(item for item in result.items if item.item in items)
-    head, told = result.headline, result.others
+    scores = tuple(item for item in result.items if item.item in items)
+    head, others = result.headline, result.others
     if result.subject == PEOPLE or result.subject.startswith(PERSON):
         return None
-    if told is not None:
+    if others is not None:
         shares = tuple(
-            (name, _mean_of(share, [item for item in own if item.group == name])) for name, share in told.shares
+            (name, _mean_of(share, [item for item in scores if item.group == name])) for name, share in others.shares
         )
-        told = replace(told, shares=tuple((name, share) for name, share in shares if share.value is not None))
+        others = replace(others, shares=tuple((name, share) for name, share in shares if share.value is not None))
     else:
-        head = _mean_of(head, own)
+        head = _mean_of(head, scores)
         if head.value is None:
             return None
-    return replace(source, result=replace(result, items=own, headline=head, others=told, baselines=(), percentile=None))
+    return replace(
+        source, result=replace(result, items=scores, headline=head, others=others, baselines=(), percentile=None)
+    )
 
 
 def _mean_of(whole: Estimate, items: Sequence[ItemScore]) -> Estimate:
@@ -230,8 +232,8 @@ def _entries(source: EntrySource, missing: Missing) -> Iterable[Entry]:
     if good or any(groups):
         groups = [group for group in groups if group]
     for group in groups:
-        own = [item for item in result.items if item.group == group]
-        yield _entry(source, group, own, missing, good.get(group))
+        scores = [item for item in result.items if item.group == group]
+        yield _entry(source, group, scores, missing, good.get(group))
 
 
 def _has_interval(entry: Entry) -> bool:
@@ -247,17 +249,17 @@ def why_undefined(result: Result) -> str:
 
 
 def _entry(
-    source: EntrySource, group: str, own: Sequence[ItemScore], missing: Missing, share: Estimate | None = None
+    source: EntrySource, group: str, scores: Sequence[ItemScore], missing: Missing, share: Estimate | None = None
 ) -> Entry:
     result = source.result
-    together = len({item.item for item in own}) == len(own)  # one line per item, its repeats scored together
-    repeats = [0] if together else sorted({item.repeat for item in own})
-    column = {item.repeat: 0 if together else repeats.index(item.repeat) for item in own}
-    defined = any(item.points is not None for item in own)
+    together = len({item.item for item in scores}) == len(scores)  # one line per item, its repeats scored together
+    repeats = [0] if together else sorted({item.repeat for item in scores})
+    column = {item.repeat: 0 if together else repeats.index(item.repeat) for item in scores}
+    defined = any(item.points is not None for item in scores)
     worst = 0.0 if result.better == "higher" else result.score_range[1]
     rows: dict[str, list[float]] = {}
     trials: dict[str, list[str]] = {}
-    for item in own:
+    for item in scores:
         points = item.points
         if points is None and missing == "zero" and defined and item.status is not None:
             points = worst
@@ -275,13 +277,13 @@ def _entry(
         item_set=source.item_set,
         result=result,
         score=score,
-        counts=result.counts if not group else _counts(own),
+        counts=result.counts if not group else _counts(scores),
         items=tuple(kept),
         points=table,
-        unused=sum(item.points is None and item.status is not None for item in own),
+        unused=sum(item.points is None and item.status is not None for item in scores),
         trials=tuple(tuple(trials[name]) for name in kept),
         counts_zero=missing == "zero" and bool(kept),
-        lost=None if group or missing == "zero" else lost_of(own, result),
+        lost=None if group or missing == "zero" else lost_of(scores, result),
         label="" if group else source.label,
     )
     if missing == "drop" and (not group or share is not None):
@@ -294,9 +296,9 @@ def _entry(
     return replace(entry, score=mean_estimate(score.name, means, digits=score.digits))
 
 
-def _counts(own: Sequence[ItemScore]) -> dict[str, int]:
-    counts: Counter[str] = Counter(item.status or "unanswered" for item in own)
-    return {"planned": len(own), **counts}
+def _counts(scores: Sequence[ItemScore]) -> dict[str, int]:
+    counts: Counter[str] = Counter(item.status or "unanswered" for item in scores)
+    return {"planned": len(scores), **counts}
 
 
 def _name(subject: str) -> str:

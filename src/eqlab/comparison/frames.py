@@ -48,7 +48,7 @@ class Comparisons(list[Comparison]):
     """One comparison a benchmark; a notebook shows them as tables."""
 
     def _repr_html_(self) -> str:
-        return "".join(one._repr_html_() for one in self)
+        return "".join(comparison._repr_html_() for comparison in self)
 
     def to_frame(self, kind: FrameKind = "polars") -> Any:
         return to_frame(self, kind=kind)
@@ -79,18 +79,18 @@ def to_frame(
     return frame(rows, kind)
 
 
-def _items(one: Result) -> list[dict[str, Any]]:
+def _items(result: Result) -> list[dict[str, Any]]:
     import json
 
     return [
         {
-            "benchmark": one.benchmark, "subject": one.subject, "item": item.item, "repeat": item.repeat,
+            "benchmark": result.benchmark, "subject": result.subject, "item": item.item, "repeat": item.repeat,
             "status": item.status, "score": item.score, "points": item.points, "title": item.title,
             "group": item.group, "words": item.words, "shown": item.shown, "text": item.text,
             "values": json.dumps(dict(item.values), ensure_ascii=False),
             "reference": json.dumps(dict(item.reference), ensure_ascii=False),
         }
-        for item in one.items
+        for item in result.items
     ]  # fmt: skip
 
 

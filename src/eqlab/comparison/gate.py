@@ -87,15 +87,15 @@ class Gate:
 
     @property
     def worse(self) -> tuple[Check, ...]:
-        return tuple(one for one in self.checks if one.outcome == "worse")
+        return tuple(check for check in self.checks if check.outcome == "worse")
 
     @property
     def unsure(self) -> tuple[Check, ...]:
-        return tuple(one for one in self.checks if one.outcome == "cannot say")
+        return tuple(check for check in self.checks if check.outcome == "cannot say")
 
     @property
     def undecided(self) -> tuple[Check, ...]:
-        return tuple(one for one in self.checks if one.outcome == "undecided")
+        return tuple(check for check in self.checks if check.outcome == "undecided")
 
     @property
     def outcome(self) -> Outcome:
@@ -104,7 +104,7 @@ class Gate:
             return "undecided" if not self.worse else "worse"
         if self.worse or self.unsure:
             return "worse" if self.worse else "cannot say"
-        return "the same" if all(one.outcome == "the same" for one in self.checks) else "no worse"
+        return "the same" if all(check.outcome == "the same" for check in self.checks) else "no worse"
 
     def code(self, if_unsure: IfUnsure) -> int:
         """The exit code of a gate that may fail."""
@@ -124,7 +124,10 @@ def gate(candidate: Sequence[Entry], baseline: Sequence[Entry], margin: float | 
         check
         for kind in kinds
         for check in _checks(
-            kind, [one for one in candidate if one.kind == kind], [one for one in baseline if one.kind == kind], margin
+            kind,
+            [entry for entry in candidate if entry.kind == kind],
+            [entry for entry in baseline if entry.kind == kind],
+            margin,
         )
     ]
     p = holm([_p(check.pair) for check in checks])
@@ -139,35 +142,35 @@ def _p(found: Pair | None) -> float | None:
 
 
 def _checks(
-    kind: tuple[str, str, str], own: Sequence[Entry], other: Sequence[Entry], margin: float | None
+    kind: tuple[str, str, str], entries: Sequence[Entry], other: Sequence[Entry], margin: float | None
 ) -> Iterator[Check]:
     benchmark, title, rater = kind
     title = f"{title}, rated by {rater}" if rater else title
     things = other[0].result.noun
-    if not own:
+    if not entries:
         yield Check(title, benchmark, things, None, "undecided", "the candidate has no score here")
         return
-    pairs = _matched(own, other)
+    pairs = _matched(entries, other)
     several = len(pairs) > 1
-    for one, against in pairs:
-        label = f"{title}, {one.name}" if several else title
+    for entry, against in pairs:
+        label = f"{title}, {entry.name}" if several else title
         if against is None:
-            why = f"the baseline has no model named {one.name}, and more than one"
+            why = f"the baseline has no model named {entry.name}, and more than one"
             yield Check(label, benchmark, things, None, "undecided", why)
         else:
-            yield _check(label, benchmark, one, against, margin)
+            yield _check(label, benchmark, entry, against, margin)
 
 
-def _matched(own: Sequence[Entry], other: Sequence[Entry]) -> list[tuple[Entry, Entry | None]]:
+def _matched(entries: Sequence[Entry], other: Sequence[Entry]) -> list[tuple[Entry, Entry | None]]:
     if len(other) == 1:
-        return [(one, other[0]) for one in own]
+        return [(entry, other[0]) for entry in entries]
     named = {entry.name: entry for entry in other}
-    return [(one, named.get(one.name)) for one in own]
+    return [(entry, named.get(entry.name)) for entry in entries]
 
 
-def _check(title: str, benchmark: str, one: Entry, against: Entry, margin: float | None) -> Check:
+def _check(title: str, benchmark: str, entry: Entry, against: Entry, margin: float | None) -> Check:
     """The pair and what was lost; what follows from it is decided when all benchmarks are known."""
-    a, b, things = one.contender, against.contender, against.result.noun
+    a, b, things = entry.contender, against.contender, against.result.noun
     for side, who in ((a, "candidate"), (b, "baseline")):
         if not side.ranked:
             return Check(
@@ -177,9 +180,9 @@ def _check(title: str, benchmark: str, one: Entry, against: Entry, margin: float
         against.result.others.score_range if against.rater and against.result.others else (against.result.score_range)
     )
     whole, changed, failed = _with_losses(a, b, things)
-    same = (a.name, one.label) == (b.name, against.label)
+    same = (a.name, entry.label) == (b.name, against.label)
     found = pair(
-        _named(whole, one.label or ("candidate" if a.name == b.name else ""), "candidate" if same else ""),
+        _named(whole, entry.label or ("candidate" if a.name == b.name else ""), "candidate" if same else ""),
         _named(
             replace(b, lost=None),
             against.label or ("baseline" if a.name == b.name else ""),
@@ -219,10 +222,10 @@ def _with_losses(a: Contender, b: Contender, things: str) -> tuple[Contender, st
     return filled, f"{words}: {verb} as the worst answer.", failed
 
 
-def _named(one: Contender, mark: str, role: str) -> Contender:
+def _named(contender: Contender, mark: str, role: str) -> Contender:
     """By its name and label; by its role too where both have the same."""
     marks = [text for text in dict.fromkeys((mark, role)) if text]
-    return replace(one, name=f"{one.name} ({', '.join(marks)})") if marks else one
+    return replace(contender, name=f"{contender.name} ({', '.join(marks)})") if marks else contender
 
 
 def _at_most(found: Pair) -> float | None:

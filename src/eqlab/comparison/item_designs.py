@@ -55,15 +55,15 @@ _MOST = 0.9
 
 def item_designs(points: Sequence[ItemPoint], width: float = WIDTH) -> ItemDesigns | None:
     """None where the parts cannot be told apart: one answer an item of one subject."""
-    subjects = {one.subject for one in points}
-    wordings = {one.wording for one in points}
-    repeats = max((one.repeat for one in points), default=0) + 1
+    subjects = {point.subject for point in points}
+    wordings = {point.wording for point in points}
+    repeats = max((point.repeat for point in points), default=0) + 1
     terms = [ITEM]
     if len(wordings) > 1:
         terms += [WORDING, f"{ITEM}:{WORDING}"]
     if len(subjects) > 1:
-        terms = [SUBJECT, *terms, *(f"{SUBJECT}:{one}" for one in terms)]
-    cells = {(one.subject, one.item, one.wording) for one in points}
+        terms = [SUBJECT, *terms, *(f"{SUBJECT}:{term}" for term in terms)]
+    cells = {(point.subject, point.item, point.wording) for point in points}
     if len(cells) == len(points):
         terms = terms[:-1]  # nobody was asked the same twice: the last crossing is the rest
     found = _fit(points, terms)
@@ -73,7 +73,7 @@ def item_designs(points: Sequence[ItemPoint], width: float = WIDTH) -> ItemDesig
     if len(cells) == len(points):
         # repeats could not be told from the crossing: they must not look as if they would help
         variance = {**variance, _last(len(subjects) > 1, len(wordings) > 1): variance[RESIDUAL], RESIDUAL: 0.0}
-    asked = {ITEM: len({one.item for one in points}), WORDING: len(wordings), REPEAT: repeats}
+    asked = {ITEM: len({point.item for point in points}), WORDING: len(wordings), REPEAT: repeats}
     grid = {
         ITEM: _ITEMS,
         WORDING: _FEW if len(wordings) > 1 else (1,),
@@ -102,9 +102,9 @@ def item_designs(points: Sequence[ItemPoint], width: float = WIDTH) -> ItemDesig
 def _spreads(points: Sequence[ItemPoint]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Of each subject with enough items, and of every two that share enough; empty for fewer than five subjects."""
     own: dict[str, dict[str, list[float]]] = {}
-    for one in points:
-        own.setdefault(one.subject, {}).setdefault(one.item, []).append(one.points)
-    items = {item: place for place, item in enumerate(dict.fromkeys(one.item for one in points))}
+    for point in points:
+        own.setdefault(point.subject, {}).setdefault(point.item, []).append(point.points)
+    items = {item: place for place, item in enumerate(dict.fromkeys(item_point.item for item_point in points))}
     table = np.full((len(own), len(items)), np.nan)
     for row, answers in enumerate(own.values()):
         for item, values in answers.items():
@@ -131,10 +131,10 @@ def _fit(points: Sequence[ItemPoint], terms: Sequence[str]) -> Components | None
     labels = {SUBJECT: "subject", ITEM: "item", WORDING: "wording"}
     for count in range(len(terms), 0, -1):
         factors = {
-            term: ["\t".join(str(getattr(one, labels[part])) for part in term.split(":")) for one in points]
+            term: ["\t".join(str(getattr(point, labels[part])) for part in term.split(":")) for point in points]
             for term in terms[:count]
         }
-        found = components([one.points for one in points], factors)
+        found = components([point.points for point in points], factors)
         if found is not None:
             return found
     return None
@@ -158,9 +158,9 @@ def designs_table(found: ItemDesigns) -> tuple[Table, ...]:
         *([(f"a difference ±{found.width:g}", found.difference, found.gaps)] if found.subjects > 1 else []),
     ]
     rows: list[tuple[str | int | float | Estimate | None, ...]] = []
-    for name, one, spreads in wanted:
-        row = (name, *_row(one)) if one else (f"{name}: none found", None, None, None, None, "")
-        rows.append((*row, _holds_for(one, found.width, spreads)) if each else row)
+    for name, precision, spreads in wanted:
+        row = (name, *_row(precision)) if precision else (f"{name}: none found", None, None, None, None, "")
+        rows.append((*row, _holds_for(precision, found.width, spreads)) if each else row)
     note = (
         "Half of a 95 % interval, t with the degrees of freedom that the design leaves, at the spread of all together."
     )
@@ -183,14 +183,20 @@ def designs_table(found: ItemDesigns) -> tuple[Table, ...]:
     )
 
 
-def _row(one: PlannedPrecision) -> tuple[int, int, int, float, str]:
-    return one.sizes[ITEM], one.sizes[WORDING], one.sizes[REPEAT], one.half_width, _named(one.dominant)
+def _row(precision: PlannedPrecision) -> tuple[int, int, int, float, str]:
+    return (
+        precision.sizes[ITEM],
+        precision.sizes[WORDING],
+        precision.sizes[REPEAT],
+        precision.half_width,
+        _named(precision.dominant),
+    )
 
 
-def _holds_for(one: PlannedPrecision | None, width: float, spreads: tuple[float, ...]) -> str:
-    if one is None or not spreads:
+def _holds_for(precision: PlannedPrecision | None, width: float, spreads: tuple[float, ...]) -> str:
+    if precision is None or not spreads:
         return ""
-    return f"{100 * sum(one.half_width * own <= width for own in spreads) / len(spreads):.0f} %"
+    return f"{100 * sum(precision.half_width * spread <= width for spread in spreads) / len(spreads):.0f} %"
 
 
 def _named(term: str) -> str:
@@ -225,17 +231,17 @@ def equate_sets(first: Points, second: Points, draws: int = 2000) -> EquatedSets
             ([second[other] for other in names.values()], _items(second)),
         )
     )
-    found = equate(a, b, list(names), draws)
-    suspects = [one.model for one in found.models if one.p_holm < 0.05]
+    equated = equate(a, b, list(names), draws)
+    suspects = [off.model for off in equated.models if off.p_holm < 0.05]
     honest = np.array([name not in suspects for name in names])
     if suspects and honest.sum() >= FEWEST:  # they would bend the line for everybody
         line = equate(a[honest], b[honest], [name for name in names if name not in suspects], draws)
-        found = replace(line, models=found.models)
-    return EquatedSets(_sentence(found, len(suspects)), found, (_line(found), _gaps(found)))
+        equated = replace(line, models=equated.models)
+    return EquatedSets(_sentence(equated, len(suspects)), equated, (_line(equated), _gaps(equated)))
 
 
 def _items(points: Points) -> list[str]:
-    return list(dict.fromkeys(item for own in points.values() for item in own))
+    return list(dict.fromkeys(item for point in points.values() for item in point))
 
 
 def _sentence(found: Equated, suspects: int) -> str:
@@ -265,9 +271,9 @@ def _line(found: Equated) -> Table:
     return Table("The two sets on one scale", ("", "value"), rows, note)
 
 
-def _gaps(found: Equated) -> Table:
-    worst = sorted(found.models, key=lambda one: one.p_holm)[:SHOWN]
-    rows = tuple((one.model, _estimate(one.gap, one.low, one.high, found.n), f"{one.p_holm:.3g}") for one in worst)
+def _gaps(equated: Equated) -> Table:
+    worst = sorted(equated.models, key=lambda one: one.p_holm)[:SHOWN]
+    rows = tuple((off.model, _estimate(off.gap, off.low, off.high, equated.n), f"{off.p_holm:.3g}") for off in worst)
     note = (
         "Above what the first set says, by the line of the other models. Far above on a public set: it has probably "
         "seen it. p one-sided, Holm over all models."

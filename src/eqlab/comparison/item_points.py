@@ -54,9 +54,9 @@ class AskedItems:
     def means(self, *, people: bool) -> dict[str, dict[str, float]]:
         """By subject, the mean of each item's plain answers; of people, or of models."""
         found: dict[str, dict[str, list[float]]] = {}
-        for one in self.points:
-            if one.person == people and one.wording == PLAIN:
-                found.setdefault(one.subject, {}).setdefault(one.item, []).append(one.points)
+        for point in self.points:
+            if point.person == people and point.wording == PLAIN:
+                found.setdefault(point.subject, {}).setdefault(point.item, []).append(point.points)
         return {who: {item: fmean(own) for item, own in items.items()} for who, items in found.items()}
 
 
@@ -86,29 +86,29 @@ def read_items(names: Sequence[str], store: str = "", data: Path | None = None, 
 
 
 def _published(reader: PublishedReader, wanted: Sequence[str]) -> Iterator[tuple[str, str, list[ItemPoint]]]:
-    for one in reader.results(wanted):
+    for result in reader.results(wanted):
         points = [
-            ItemPoint(one.model, item.item, PLAIN, item.repeat, item.points)
-            for item in one.result.items
+            ItemPoint(result.model, item.item, PLAIN, item.repeat, item.points)
+            for item in result.result.items
             if item.points is not None
         ]
-        yield one.result.benchmark, one.run.items_sha256, points
+        yield result.result.benchmark, result.run.items_sha256, points
 
 
 def _run(store: Reader, stored: StoredRun) -> Iterator[tuple[str, str, list[ItemPoint]]]:
-    for subject, asked in stored.config.pairs():
-        own = [
+    for subject, config in stored.config.pairs():
+        points = [
             point
-            for scored in store.scored(stored.id, subject, asked.name)
-            for point in _points(subject, asked, scored)
+            for scored in store.scored(stored.id, subject, config.name)
+            for point in _points(subject, config, scored)
         ]
-        yield asked.name, asked.items_sha256, own
+        yield config.name, config.items_sha256, points
 
 
-def _points(subject: str, asked: BenchmarkConfig, scored: Scored) -> Iterator[ItemPoint]:
+def _points(subject: str, config: BenchmarkConfig, scored: Scored) -> Iterator[ItemPoint]:
     if not scored.attempts:
         return
-    line = load(asked.name).item(scored, asked.options)
+    line = load(config.name).item(scored, config.options)
     who = scored.attempts[0].subject
     if line.points is not None and not line.group:
         name = who if who.startswith(PERSON) else subject.removeprefix("model:")
@@ -131,8 +131,8 @@ def between_families(
     large = [name for name, count in counts.most_common(2) if count >= FEWEST]
     if len(large) < 2:
         return ()
-    found = differential(table, list(groups), *large)
-    return (_table(found, items, (large[0], counts[large[0]]), (large[1], counts[large[1]])),)
+    differentials = differential(table, list(groups), *large)
+    return (_table(differentials, items, (large[0], counts[large[0]]), (large[1], counts[large[1]])),)
 
 
 def between_people(points: People, people: People, items: Sequence[str]) -> tuple[Table, ...]:
@@ -143,12 +143,12 @@ def between_people(points: People, people: People, items: Sequence[str]) -> tupl
     table = np.array([[own.get(item, np.nan) for item in items] for own in everybody], dtype=float)
     groups = [MODELS] * len(points) + ["people"] * len(people)
     answered = [index for index in range(len(items)) if np.isfinite(table[:, index]).any()]
-    found = against(table[:, answered], groups, "people", MODELS)
+    differentials = against(table[:, answered], groups, "people", MODELS)
     named = [items[index] for index in answered]
-    made = _table(found, named, ("people", len(people)), (MODELS, len(points)))
-    if found:
+    made = _table(differentials, named, ("people", len(people)), (MODELS, len(points)))
+    if differentials:
         factors = {MODELS: one_factor(table[: len(points)]), "people": one_factor(table[len(points) :])}
-        return made, scale_table(f"people and {MODELS}", found, factors)
+        return made, scale_table(f"people and {MODELS}", differentials, factors)
     few = f"No item was answered by {FEWEST} people and by {FEWEST} models."
     return (Table(made.title, made.columns, (), few),)
 
@@ -166,21 +166,21 @@ def asked_otherwise(first: People, second: People) -> tuple[Table, ...]:
         np.array([[own[name].get(item, np.nan) for item in items] for name in names], dtype=float)
         for own in (first, second)
     ]
-    found = otherwise(*tables)
+    differentials = otherwise(*tables)
     ways = "the first way of asking", "the second"
-    made = _table(found, items, (ways[0], len(names)), (ways[1], len(names)))
+    table = _table(differentials, items, (ways[0], len(names)), (ways[1], len(names)))
     factors = {way: one_factor(own) for way, own in zip(ways, tables, strict=True)}
-    return made, scale_table(" and ".join(ways), found, factors)
+    return table, scale_table(" and ".join(ways), differentials, factors)
 
 
 def _items(points: People) -> list[str]:
-    return list(dict.fromkeys(item for own in points.values() for item in own))
+    return list(dict.fromkeys(item for point in points.values() for item in point))
 
 
-def scale_table(between: str, found: Sequence[Differential], factors: Mapping[str, Factors | None]) -> Table:
+def scale_table(between: str, differentials: Sequence[Differential], factors: Mapping[str, Factors | None]) -> Table:
     """Whether the two are measured on one scale: do the items keep their places, and is it one ability?"""
     rows: list[tuple[Cell, ...]] = []
-    whole = one_scale(found)
+    whole = one_scale(differentials)
     if whole:
         said = "items shift beyond chance" if whole.p < 0.05 else "no shift of items is shown"
         rows.append(

@@ -37,17 +37,17 @@ def item_report(
     fewer than five models the items are judged by people."""
     people = people or {}
     judges, what = (points, "models") if len(points) >= FEWEST or len(people) < FEWEST else (people, "people")
-    items = list(dict.fromkeys(item for own in judges.values() for item in own))
+    items = list(dict.fromkeys(item for judge in judges.values() for item in judge))
     if len(judges) < FEWEST or len(items) < FEWEST:
         raise UsageError(
             f"It takes many models or people to judge items: there are {len(judges)} {what} and {len(items)} items.",
             f"Name runs of at least {FEWEST} models on the same items, a study of people, or 'published'.",
         )
-    table = np.array([[own.get(item, np.nan) for item in items] for own in judges.values()])
+    table = np.array([[judge.get(item, np.nan) for item in items] for judge in judges.values()])
     table, items = _answered(table, items)
-    found = item_quality(table)
-    named = tuple((items[one.item], one) for one in found)
-    sentence = f"{len(judges)} {what}, {len(items)} items. {_said(found)}{_without_copies(table, list(judges))}"
+    qualities = item_quality(table)
+    named = tuple((items[quality.item], quality) for quality in qualities)
+    sentence = f"{len(judges)} {what}, {len(items)} items. {_said(qualities)}{_without_copies(table, list(judges))}"
     tables = (
         _items(named, shown),
         _curve(table),
@@ -67,10 +67,10 @@ def _answered(table: Floats, items: Sequence[str]) -> tuple[Floats, list[str]]:
     return table[:, enough], [item for item, kept in zip(items, enough.tolist(), strict=True) if kept]
 
 
-def _said(found: Sequence[ItemQuality]) -> str:
-    below, known = _negative(found, "rest")
+def _said(qualities: Sequence[ItemQuality]) -> str:
+    below, known = _negative(qualities, "rest")
     said = f"{below} of {known} items correlate negatively with the rest"
-    (upper, among), (lower, below_them) = _negative(found, "upper"), _negative(found, "lower")
+    (upper, among), (lower, below_them) = _negative(qualities, "upper"), _negative(qualities, "lower")
     if not among or not below_them:
         return f"{said}; too few to look at their upper and lower half."
     halves = f"among the better half {upper} of {among}, among the weaker half {lower} of {below_them}"
@@ -97,8 +97,8 @@ def _mean(rows: Floats) -> Floats:
     return np.where(count > 0, np.where(known, rows, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
 
 
-def _negative(found: Sequence[ItemQuality], part: str) -> tuple[int, int]:
-    known = [value for one in found if (value := getattr(one, part)) is not None]
+def _negative(qualities: Sequence[ItemQuality], part: str) -> tuple[int, int]:
+    known = [value for quality in qualities if (value := getattr(quality, part)) is not None]
     return sum(value < 0 for value in known), len(known)
 
 
@@ -112,15 +112,15 @@ def _items(named: Sequence[tuple[str, ItemQuality]], shown: int) -> Table:
     rows = tuple(
         (
             name,
-            one.n,
-            one.difficulty,
-            one.discrimination,
-            Estimate("r", one.rest, one.n, None, one.rest_low, one.rest_high),
-            one.upper,
-            one.lower,
-            one.information if one.n >= ENOUGH else None,
+            quality.n,
+            quality.difficulty,
+            quality.discrimination,
+            Estimate("r", quality.rest, quality.n, None, quality.rest_low, quality.rest_high),
+            quality.upper,
+            quality.lower,
+            quality.information if quality.n >= ENOUGH else None,
         )
-        for name, one in sorted(named, key=order)[:shown]
+        for name, quality in sorted(named, key=order)[:shown]
     )
     return Table(
         f"Items, the worst {len(rows)} of {len(named)}",

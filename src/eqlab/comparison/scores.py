@@ -346,15 +346,15 @@ def measured_lines(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
     for place, line in enumerate(lines):
         if line.kind == "model" and line.result and line.result.ranked and line.valid:
             tables.setdefault((line.result.title, *comparable(line.result)), {})[place] = line.result
-    found = list(lines)
-    for own in tables.values():
-        if len(own) < FEWEST:
+    score_lines = list(lines)
+    for table in tables.values():
+        if len(table) < FEWEST:
             continue
-        points = [item_means([item for item in result.items if not item.group]) for result in own.values()]
-        measured = measure_points(points, next(iter(own.values())).better)
-        for place, error in zip(own, measured.errors if measured else (), strict=bool(measured)):
-            found[place] = replace(lines[place], measured=measured, sem=error)
-    return found
+        points = [item_means([item for item in result.items if not item.group]) for result in table.values()]
+        measured = measure_points(points, next(iter(table.values())).better)
+        for place, error in zip(table, measured.errors if measured else (), strict=bool(measured)):
+            score_lines[place] = replace(lines[place], measured=measured, sem=error)
+    return score_lines
 
 
 def measure_points(points: Sequence[Mapping[str, float]], better: Better) -> "Measurement | None":
@@ -365,8 +365,8 @@ def measure_points(points: Sequence[Mapping[str, float]], better: Better) -> "Me
 
     from eqlab.analysis.components import measure
 
-    items = list(dict.fromkeys(item for own in points for item in own))
-    table = np.array([[own.get(item, np.nan) for item in items] for own in points], dtype=float)
+    items = list(dict.fromkeys(item for point in points for item in point))
+    table = np.array([[point.get(item, np.nan) for item in items] for point in points], dtype=float)
     return measure(table if better == "higher" else -table)
 
 
@@ -422,5 +422,5 @@ def _says_something(column: ScoreColumn, lines: Sequence[ScoreLine]) -> bool:
         kinds: dict[str, set[Any]] = {}
         for line, value in zip(lines, values, strict=True):
             kinds.setdefault(_title(line), set()).add(value)
-        return any(len(own) > 1 for own in kinds.values())
+        return any(len(kind) > 1 for kind in kinds.values())
     return any(value not in (None, "", 0) for value in values)

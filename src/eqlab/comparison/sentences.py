@@ -18,27 +18,31 @@ _MOST_NAMES = 6
 def conclusion(verdict: Verdict, things: str = "items", rater: str = "") -> str:
     """Who is first, or which group cannot be told apart; then people, baselines, and who is left out and why. With a
     rater: whose replies are rated how, and how neighbours compare."""
-    ranked = [one.contender for one in verdict.ranked]
-    if rater and any(one.contender.score.value is not None for one in verdict.standings):
+    ranked = [standing.contender for standing in verdict.ranked]
+    if rater and any(standing.contender.score.value is not None for standing in verdict.standings):
         parts = [_rated(verdict, things, rater)]
     else:
-        some = any(one.contender.score.value is not None for one in verdict.standings)
+        some = any(standing.contender.score.value is not None for standing in verdict.standings)
         parts = [_first(verdict, things)] if ranked else ["No score can be compared."] if some else []
         parts += _not_given(verdict)
         parts += _these_speakers(ranked)
-    parts += [_people(verdict, one.contender) for one in verdict.standings if one.contender.why_no_rank == REFERENCE]
+    parts += [
+        _people(verdict, standing.contender)
+        for standing in verdict.standings
+        if standing.contender.why_no_rank == REFERENCE
+    ]
     parts.append(_baselines(ranked))
-    parts += _left_out([one.contender for one in verdict.standings if not one.rank], bool(ranked))
+    parts += _left_out([standing.contender for standing in verdict.standings if not standing.rank], bool(ranked))
     return " ".join(part for part in parts if part) or "No score can be compared."
 
 
 def _first(verdict: Verdict, things: str) -> str:
-    ranked, first = [one.contender for one in verdict.ranked], list(verdict.first)
+    ranked, first = [standing.contender for standing in verdict.ranked], list(verdict.first)
     if len(ranked) == 1:
         return f"{_name(ranked[0])} scores {_score(ranked[0])}."
     if len(ranked) == 2:
         return pair_sentence(verdict.pair(ranked[0].name, ranked[1].name), things)
-    rest = [one for one in ranked if one not in first]
+    rest = [contender for contender in ranked if contender not in first]
     jointly = verdict.jointly_apart if rest else frozenset()  # a sentence about several holds for all of them at once
     clear = all((a.name, b.name) in jointly for a in first for b in rest)
     after = [b for b in rest if any((a.name, b.name) in jointly for a in first)]
@@ -60,7 +64,7 @@ def _first(verdict: Verdict, things: str) -> str:
 
 def _these_speakers(ranked: Sequence[Contender]) -> list[str]:
     """Differences of talks are over personas: they hold for the speakers that were asked, who are a sample."""
-    speakers = frozenset[str]().union(*(one.speakers for one in ranked))
+    speakers = frozenset[str]().union(*(contender.speakers for contender in ranked))
     if len(ranked) < 2 or not speakers or speakers == {PEOPLE}:
         return []
     with_whom = "this speaker" if len(speakers) == 1 else f"these {len(speakers)} speakers"
@@ -72,12 +76,14 @@ def _not_given(verdict: Verdict) -> list[str]:
     if len(verdict.ranked) < 3:
         return []
     leading: list[tuple[Contender, list[Contender]]] = []
-    for one in verdict.ranked:
-        behind = [two.contender for two in verdict.ranked if (one.contender.name, two.contender.name) in verdict.leads]
-        if behind and one.contender.lost:
-            leading.append((one.contender, behind))
+    for standing in verdict.ranked:
+        behind = [
+            two.contender for two in verdict.ranked if (standing.contender.name, two.contender.name) in verdict.leads
+        ]
+        if behind and standing.contender.lost:
+            leading.append((standing.contender, behind))
     if len(leading) > 1:
-        named = [f"{_name(own)} ({own.lost.words})" for own, _ in leading if own.lost]
+        named = [f"{_name(contender)} ({contender.lost.words})" for contender, _ in leading if contender.lost]
         return [
             f"Better than some others on what they answered only, and not with the rest as the worst: {listed(named)}."
         ]
@@ -90,8 +96,10 @@ def _not_given(verdict: Verdict) -> list[str]:
 
 
 def _rated(verdict: Verdict, things: str, rater: str) -> str:
-    shown = [one for one in verdict.standings if one.contender.score.value is not None][: _MOST_NAMES + 1]
-    if all(one.contender.score.unit == "%" for one in shown):  # of the replies, called Good
+    shown = [standing for standing in verdict.standings if standing.contender.score.value is not None][
+        : _MOST_NAMES + 1
+    ]
+    if all(standing.contender.score.unit == "%" for standing in shown):  # of the replies, called Good
         shares = ", ".join(f"{value_of(one.contender.score)} of the replies by {_name(one.contender)}" for one in shown)
         verbs = ("call Good", "calls Good")
     else:
@@ -145,7 +153,7 @@ def _behind(rest: Sequence[Contender], after: Sequence[Contender], whom: str) ->
 
 
 def _others(rest: Sequence[Contender]) -> str:
-    return listed([_name(one) for one in rest]) if len(rest) <= 3 else f"the other {len(rest)}"
+    return listed([_name(contender) for contender in rest]) if len(rest) <= 3 else f"the other {len(rest)}"
 
 
 def _neighbours(verdict: Verdict) -> str:
@@ -229,12 +237,12 @@ def _people(verdict: Verdict, people: Contender) -> str:
     places: dict[str, list[str]] = {}
     pairs = [verdict.pair(one.contender.name, people.name) for one in verdict.ranked]
     p = holm([pair.difference.p if pair.separated is not None else None for pair in pairs])  # one sentence on all
-    for one, found, corrected in zip(verdict.ranked, pairs, p, strict=True):
+    for standing, found, corrected in zip(verdict.ranked, pairs, p, strict=True):
         where = "not to be told apart from"
         if found.better is not None and corrected is not None and corrected < ALPHA:
             lower = (found.better is people) == (people.better == "lower")
             where = "less than" if lower else "more than"
-        places.setdefault(where, []).append(_name(one.contender))
+        places.setdefault(where, []).append(_name(standing.contender))
     said = [f"{where} {listed(names)}" for where, names in sorted(places.items(), key=lambda one: one[0])]
     return f"{opening}: {'; '.join(said)}." if said else f"{opening}."
 
@@ -243,16 +251,16 @@ def _baselines(ranked: Sequence[Contender]) -> str:
     """Who does not clearly beat the best no-skill baseline, and who is clearly below it."""
     weak: dict[str, list[Contender]] = {}
     floors = set()
-    for one in ranked:
-        top = best_baseline(one.baselines, one.better)
+    for contender in ranked:
+        top = best_baseline(contender.baselines, contender.better)
         if top is None:
             continue
-        worst, best = _ends(one)
-        floor = goodness(top.value, one.better)
-        if worst is None or goodness(worst, one.better) <= floor:
-            below = best is not None and goodness(best, one.better) < floor
-            weak.setdefault("below" if below else "not clearly better than", []).append(one)
-            floors.add((top.name, floor_text(top.value, one.score.digits)))
+        worst, best = _ends(contender)
+        floor = goodness(top.value, contender.better)
+        if worst is None or goodness(worst, contender.better) <= floor:
+            below = best is not None and goodness(best, contender.better) < floor
+            weak.setdefault("below" if below else "not clearly better than", []).append(contender)
+            floors.add((top.name, floor_text(top.value, contender.score.digits)))
     if not weak:
         return ""
     name, value = next(iter(floors))
@@ -264,21 +272,21 @@ def _baselines(ranked: Sequence[Contender]) -> str:
     return " ".join(said)
 
 
-def _ends(one: Contender) -> tuple[float | None, float | None]:
+def _ends(contender: Contender) -> tuple[float | None, float | None]:
     """The worse and the better end of the interval. Answers all alike have none of their own, and the one that their
     number allows between the ends of the scale."""
-    ends = (one.score.low, one.score.high)
-    if ends[0] is None and one.bounds and one.points:
-        ends = mean_bounds(list(one.points.values()), one.bounds) or ends
-    return ends if one.better == "higher" else ends[::-1]
+    ends = (contender.score.low, contender.score.high)
+    if ends[0] is None and contender.bounds and contender.points:
+        ends = mean_bounds(list(contender.points.values()), contender.bounds) or ends
+    return ends if contender.better == "higher" else ends[::-1]
 
 
 def _left_out(rest: Sequence[Contender], some_ranked: bool) -> list[str]:
     """Who has no rank, by reason; people have their own sentence."""
     reasons: dict[str, list[Contender]] = {}
-    for one in rest:
-        if one.why_no_rank != REFERENCE:
-            reasons.setdefault(one.why_no_rank, []).append(one)
+    for contender in rest:
+        if contender.why_no_rank != REFERENCE:
+            reasons.setdefault(contender.why_no_rank, []).append(contender)
     if not some_ranked and len(reasons) == 1:
         return [f"{why[:1].upper()}{why[1:]}." for why in reasons]
     return [
@@ -292,16 +300,16 @@ def _with_value(one: Contender) -> str:
     return _name(one) if one.score.value is None else f"{_name(one)} ({value_of(one.score)}, n = {one.score.n})"
 
 
-def _name(one: Contender) -> str:
-    return short_name(one.name)
+def _name(contender: Contender) -> str:
+    return short_name(contender.name)
 
 
-def _score(one: Contender) -> str:
-    return f"{value_of(one.score)} ({basis_of(one.score)})"
+def _score(contender: Contender) -> str:
+    return f"{value_of(contender.score)} ({basis_of(contender.score)})"
 
 
 def _listed_scores(some: Sequence[Contender], link: str = "and") -> str:
-    return listed([f"{_name(one)} ({value_of(one.score)})" for one in some], link=link)
+    return listed([f"{_name(contender)} ({value_of(contender.score)})" for contender in some], link=link)
 
 
 def listed(names: Sequence[str], most: int = _MOST_NAMES, link: str = "and") -> str:

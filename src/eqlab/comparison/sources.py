@@ -34,7 +34,7 @@ def read_sources(
     runs that differ in their seeds alone are one result. `score`: by whom runs are scored, where somebody has done it
     already."""
     seen: set[str] = set()
-    found: list[EntrySource] = []
+    sources: list[EntrySource] = []
     own: list[str] = []
     runs: dict[str, StoredRun] = {}
     places: dict[tuple[str, str], int] = {}
@@ -43,9 +43,9 @@ def read_sources(
         for name in names:
             if is_published(name):
                 wanted = name.removeprefix(PUBLISHED).removeprefix(":")
-                found += _published(published_files.results([wanted] if wanted else []), seen)
+                sources += _published(published_files.results([wanted] if wanted else []), seen)
             elif name.endswith(".json"):
-                found += _published([published_files.file_result(_file(name))], seen)
+                sources += _published([published_files.file_result(_file(name))], seen)
             else:
                 own.append(name)
         if own:
@@ -56,15 +56,15 @@ def read_sources(
                 runs[stored.id] = stored
                 places.setdefault((stored.id, who), names.index(name))
             scored = (score or results_of)(opened, list(runs.values()))
-            named = [(stored, [one for one in kept if _named(places, stored, one)]) for stored, kept in scored]
-            found += _runs(opened, named, pool)
+            named = [(stored, [result for result in kept if _named(places, stored, result)]) for stored, kept in scored]
+            sources += _runs(opened, named, pool)
     if runs:
         published = [place for place, name in enumerate(names) if name not in own]
-        found.sort(key=lambda one: _place(places, one, published[0] if published else 0))
-    chosen = [one for one in found if not benchmarks or one.result.benchmark in benchmarks]
-    chosen = [one for one in chosen if subject.casefold() in one.result.subject.casefold()]
+        sources.sort(key=lambda one: _place(places, one, published[0] if published else 0))
+    chosen = [source for source in sources if not benchmarks or source.result.benchmark in benchmarks]
+    chosen = [source for source in chosen if subject.casefold() in source.result.subject.casefold()]
     if not chosen:
-        said = ", ".join(sorted({f"{one.result.subject} on {one.result.benchmark}" for one in found})[:6])
+        said = ", ".join(sorted({f"{source.result.subject} on {source.result.benchmark}" for source in sources})[:6])
         raise UsageError("Nothing that was named is left to compare.", f"There is: {said or 'nothing'}.")
     return chosen
 
@@ -92,9 +92,9 @@ def _runs(store: Reader, scored: Sequence[tuple[StoredRun, list[Result]]], pool:
 
 def _items_of(stored: StoredRun, result: Result) -> str:
     """The hash of the item files behind a result."""
-    named = [asked for asked in stored.config.benchmarks if asked.name == result.benchmark]
-    own = [asked for asked in named if asked.item_set == result.rules.get("item_set", asked.item_set)]
-    return (own or named)[0].items_sha256
+    named = [config for config in stored.config.benchmarks if config.name == result.benchmark]
+    configs = [config for config in named if config.item_set == result.rules.get("item_set", config.item_set)]
+    return (configs or named)[0].items_sha256
 
 
 def _place(places: Mapping[tuple[str, str], int], source: EntrySource, published: int) -> int:
@@ -105,10 +105,10 @@ def _place(places: Mapping[tuple[str, str], int], source: EntrySource, published
 
 def _published(results: Iterable[PublishedResult], seen: set[str]) -> list[EntrySource]:
     found = []
-    for one in results:
-        if one.run.file not in seen:
-            seen.add(one.run.file)
-            found.append(EntrySource(one.result, PUBLISHED, one.run.items_sha256))
+    for result in results:
+        if result.run.file not in seen:
+            seen.add(result.run.file)
+            found.append(EntrySource(result.result, PUBLISHED, result.run.items_sha256))
     return found
 
 

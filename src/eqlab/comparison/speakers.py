@@ -148,7 +148,7 @@ def _means(talks: Sequence[Talk], speaker: str) -> dict[tuple[str, str], float]:
 def _listener(
     name: str,
     ours: Mapping[tuple[str, str], float],
-    told: Sequence[Talk],
+    talks: Sequence[Talk],
     shared: Sequence[tuple[str, str]],
     arm: Arm | None,
 ) -> Listener:
@@ -172,8 +172,8 @@ def _listener(
     return Listener(
         name,
         mean_estimate("simulated", [ours[key] for key in own], digits=1, bounds=_SCALE),
-        _over_talks("reference", told, [talk.score for talk in told], _SCALE),
-        _over_talks("bias", told, [ours[name, talk.persona] - talk.score for talk in told], _GAPS),
+        _over_talks("reference", talks, [talk.score for talk in talks], _SCALE),
+        _over_talks("bias", talks, [ours[name, talk.persona] - talk.score for talk in talks], _GAPS),
         joined,
         gain,
     )
@@ -185,10 +185,10 @@ def _over_talks(name: str, talks: Sequence[Talk], values: Sequence[float], bound
     people = {talk.who for talk in talks}
     if 1 < len(people) < len(talks):
         personas, who = [talk.persona for talk in talks], [talk.who for talk in talks]
-        made = crossed_mean(name, np.array(values), personas, who, of="personas")
-        low = None if made.low is None else max(bounds[0], made.low)
-        high = None if made.high is None else min(bounds[1], made.high)
-        return structs.replace(made, low=low, high=high, digits=1)
+        estimate = crossed_mean(name, np.array(values), personas, who, of="personas")
+        low = None if estimate.low is None else max(bounds[0], estimate.low)
+        high = None if estimate.high is None else min(bounds[1], estimate.high)
+        return structs.replace(estimate, low=low, high=high, digits=1)
     by_persona: dict[str, list[float]] = {}
     for talk, value in zip(talks, values, strict=True):
         by_persona.setdefault(talk.persona, []).append(value)
@@ -219,9 +219,9 @@ def _differences(arms: Mapping[str, Arm | None]) -> list[tuple[str, str, Estimat
     known = [(name, arm) for name, arm in arms.items() if arm is not None]
     found = []
     for (a, one), (b, other) in combinations(known, 2):
-        made = ppi_difference(one, other)
-        low, high = max(_GAPS[0], made.low), min(_GAPS[1], made.high)
-        found.append((a, b, Estimate("difference", made.value, made.n_rated, made.se, low, high, digits=1)))
+        mean = ppi_difference(one, other)
+        low, high = max(_GAPS[0], mean.low), min(_GAPS[1], mean.high)
+        found.append((a, b, Estimate("difference", mean.value, mean.n_rated, mean.se, low, high, digits=1)))
     return found
 
 
@@ -328,16 +328,16 @@ def over_speakers(entries: Sequence[Entry]) -> list[Beyond]:
     return found
 
 
-def difference(one: Ends, other: Ends) -> Estimate:
+def difference(ends: Ends, other: Ends) -> Estimate:
     """The first minus the second over the talks that both held with the same persona and speaker: the mean over
     personas, with an interval over personas and speakers (two-way clusters, Student's t by the fewer of them)."""
-    both = [key for key in one if key in other]
+    both = [key for key in ends if key in other]
     personas, speakers = [key[0] for key in both], [key[1] for key in both]
-    gaps = np.array([one[key] - other[key] for key in both])
-    made = structs.replace(crossed_mean("A − B", gaps, personas, speakers, of="personas"), digits=1)
-    if made.low is None or made.high is None or made.n < _PERSONAS:
-        return structs.replace(made, low=None, high=None, note="too few personas, or talks that all end alike")
-    return structs.replace(made, low=max(_DIFFERENCES[0], made.low), high=min(_DIFFERENCES[1], made.high))
+    gaps = np.array([ends[key] - other[key] for key in both])
+    estimate = structs.replace(crossed_mean("A − B", gaps, personas, speakers, of="personas"), digits=1)
+    if estimate.low is None or estimate.high is None or estimate.n < _PERSONAS:
+        return structs.replace(estimate, low=None, high=None, note="too few personas, or talks that all end alike")
+    return structs.replace(estimate, low=max(_DIFFERENCES[0], estimate.low), high=min(_DIFFERENCES[1], estimate.high))
 
 
 _SPEAKER_SD, _WORTH = 5.0, 2
@@ -382,11 +382,11 @@ def _ends(entry: Entry) -> dict[tuple[str, str], float]:
     return {key: fmean(scores) for key, scores in found.items()}
 
 
-def over_speakers_table(found: Sequence[Beyond]) -> Table:
+def over_speakers_table(beyonds: Sequence[Beyond]) -> Table:
     return Table(
         TITLE,
         ("A", "B", "A − B", "if speakers differ as in published talks"),
-        tuple(found),
+        tuple(beyonds),
         "Personas and speakers both as samples: the first interval holds for other speakers like these. Two speakers "
         f"know little of all others, and it says so. The second takes it that a speaker moves a listener by up to "
         f"{_SPEAKER_SD:g} points beyond what moves all; where it is more, it is too narrow.",

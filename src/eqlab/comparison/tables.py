@@ -32,25 +32,29 @@ SEPARATED_ALONE = "Told apart: this pair by itself, with 95 % confidence; p_join
 SEPARATED = "Told apart: this pair by itself at 95 %; p, all pairs: corrected for the {pairs} of them."
 
 
-def sentence(found: Comparison) -> str:
-    return conclusion(found.verdict, found.things, found.rater)
+def sentence(comparison: Comparison) -> str:
+    return conclusion(comparison.verdict, comparison.things, comparison.rater)
 
 
-def tables(found: Comparison) -> list[Table]:
-    listed = [_standings(found)]
-    if found.pairs:
-        listed.append(_pairs(found))
-    parts = {name: spread for name, spread in found.spreads.items() if spread.components is not None}
+def tables(comparison: Comparison) -> list[Table]:
+    listed = [_standings(comparison)]
+    if comparison.pairs:
+        listed.append(_pairs(comparison))
+    parts = {name: spread for name, spread in comparison.spreads.items() if spread.components is not None}
     if parts:
-        listed += [_components(parts), _designs(found, parts)]
-    if beyond := over_speakers(found.entries):
+        listed += [_components(parts), _designs(comparison, parts)]
+    if beyond := over_speakers(comparison.entries):
         listed.append(over_speakers_table(beyond))
-    apart = disagreement({entry.name: entry.means for entry in found.entries if entry.items})
+    apart = disagreement({entry.name: entry.means for entry in comparison.entries if entry.items})
     if apart is not None:
         listed.append(apart)
-    left = [(one.contender.name, one.contender.why_no_rank) for one in found.verdict.standings if not one.rank]
-    if left or found.undefined:
-        listed.append(_unranked((*left, *found.undefined)))
+    left = [
+        (standing.contender.name, standing.contender.why_no_rank)
+        for standing in comparison.verdict.standings
+        if not standing.rank
+    ]
+    if left or comparison.undefined:
+        listed.append(_unranked((*left, *comparison.undefined)))
     return listed
 
 
@@ -64,69 +68,69 @@ def _unranked(found: Sequence[tuple[str, str]]) -> Table:
     )
 
 
-def _standings(found: Comparison) -> Table:
-    several = len(found.verdict.ranked) > 1
-    joint = any(one.jointly for one in found.verdict.ranked)
-    again = any(spread.variation is not None for spread in found.spreads.values())
-    counted = any(len(entry.items) != entry.score.n for entry in found.entries)  # else n says it
-    repeated = any(entry.asked > 1 for entry in found.entries)
-    lost = [status for status in OUTCOMES[1:] if any(entry.counts.get(status) for entry in found.entries)]
-    bounded = any(one.contender.lost for one in found.verdict.standings)
-    measured = found.measured
+def _standings(comparison: Comparison) -> Table:
+    several = len(comparison.verdict.ranked) > 1
+    joint = any(one.jointly for one in comparison.verdict.ranked)
+    again = any(spread.variation is not None for spread in comparison.spreads.values())
+    counted = any(len(entry.items) != entry.score.n for entry in comparison.entries)  # else n says it
+    repeated = any(entry.asked > 1 for entry in comparison.entries)
+    lost = [status for status in OUTCOMES[1:] if any(entry.counts.get(status) for entry in comparison.entries)]
+    bounded = any(one.contender.lost for one in comparison.verdict.standings)
+    measured = comparison.measured
     rows: list[tuple[Cell, ...]] = []
-    for one, entry in zip(found.verdict.standings, found.entries, strict=True):
-        row: list[Cell] = [one.rank, one.may_be_first] if several else []
-        row += [one.jointly] if joint else []
-        row += [one.at_worst] if several and bounded else []
+    for standing, entry in zip(comparison.verdict.standings, comparison.entries, strict=True):
+        row: list[Cell] = [standing.rank, standing.may_be_first] if several else []
+        row += [standing.jointly] if joint else []
+        row += [standing.at_worst] if several and bounded else []
         row += [entry.name, entry.score]
-        row += [one.contender.certain, _certain_best(one.contender)] if bounded else []
+        row += [standing.contender.certain, _certain_best(standing.contender)] if bounded else []
         row += [measured[1].get(entry.name)] if measured else []
         row += [len(entry.items)] if counted else []
         row += [entry.asked] if repeated else []
         row += [entry.counts.get(status, 0) for status in lost]
-        spread = found.spreads[entry.name]
+        spread = comparison.spreads[entry.name]
         rows.append(tuple([*row, spread.variation, spread.agreement] if again else row))
     columns: list[Column | str] = [RANK_COLUMN, FIRST_COLUMN] if several else []
     columns += [JOINTLY_COLUMN] if joint else []
     columns += [AT_WORST_COLUMN] if several and bounded else []
-    columns += [Column("who", "model"), Column("score", _measure(found), "estimate")]
+    columns += [Column("who", "model"), Column("score", _measure(comparison), "estimate")]
     columns += (
         [Column("score_at_worst", "at worst", "number"), Column("score_at_best", "at best", "number")]
         if (bounded)
         else []
     )
     columns += [Column("sem", "SEM", "number")] if measured else []
-    columns += [*([found.things] if counted else []), *(["repeats"] if repeated else []), *lost]
+    columns += [*([comparison.things] if counted else []), *(["repeats"] if repeated else []), *lost]
     columns += ["CV over repeats, %", "agreement of repeats (ICC)"] if again else []
     note = " ".join([RANK, FIRST, *([JOINTLY] if joint else [])]) if several else ""
     note = " ".join([*([note] if note else []), *([AT_WORST] if bounded else [])])
-    worth = worth_words(found)
+    worth = worth_words(comparison)
     more = [f"{reliability_words(measured[0])} {SEM}"] if measured else []
     note = " ".join([*([note] if note else []), *more, *worth])
-    title = f"{found.title}: {found.rater}" if found.rater else found.title
+    title = f"{comparison.title}: {comparison.rater}" if comparison.rater else comparison.title
     return Table(title, tuple(columns), tuple(rows), note)
 
 
-def _certain_best(one: Contender) -> float | None:
-    return one.lost.at_best if one.lost else one.score.value
+def _certain_best(contender: Contender) -> float | None:
+    return contender.lost.at_best if contender.lost else contender.score.value
 
 
-def _measure(found: Comparison) -> str:
-    score = found.entries[0].score
-    if not found.rater:
+def _measure(comparison: Comparison) -> str:
+    score = comparison.entries[0].score
+    if not comparison.rater:
         return score.name
     return OVERALL if score.unit == POINTS else SHARE
 
 
-def _pairs(found: Comparison) -> Table:
-    shown = found.pairs
-    count = len(found.verdict.ranked)
-    note = SEPARATED.format(pairs=len(found.pairs)) if len(found.pairs) > 1 else "Told apart: at 95 %."
+def _pairs(comparison: Comparison) -> Table:
+    shown = comparison.pairs
+    count = len(comparison.verdict.ranked)
+    note = SEPARATED.format(pairs=len(comparison.pairs)) if len(comparison.pairs) > 1 else "Told apart: at 95 %."
     if count > ALL_PAIRS:
-        order = {one.contender.name: index for index, one in enumerate(found.verdict.ranked)}
-        shown = tuple(pair for pair in found.pairs if order[pair.b.name] - order[pair.a.name] == 1)
+        order = {standing.contender.name: index for index, standing in enumerate(comparison.verdict.ranked)}
+        shown = tuple(pair for pair in comparison.pairs if order[pair.b.name] - order[pair.a.name] == 1)
         note += f" Only the {len(shown)} pairs of adjacent models are shown; --json has all."
-    several = len(found.pairs) > 1
+    several = len(comparison.pairs) > 1
     basis = {_basis(pair) for pair in shown}
     rows = tuple(_pair_row(pair, several, with_basis=len(basis) > 1) for pair in shown)
     columns: list[Column | str] = [
@@ -139,12 +143,12 @@ def _pairs(found: Comparison) -> Table:
         Column("p", "p", "p"),
         *([Column("p_all_pairs", "p, all pairs", "p")] if several else []),
         Column("told_apart", "told apart", "flag"),
-        *([found.things] if len(basis) > 1 else []),
-        Column("needed", f"{found.things} needed"),
+        *([comparison.things] if len(basis) > 1 else []),
+        Column("needed", f"{comparison.things} needed"),
     ]
     if len(basis) == 1 and (n := shown[0].difference.n):
         how = _how(shown[0])
-        note += f" {how[:1].upper()}{how[1:]}{'' if how == FROM_INTERVALS else f' over {n} {found.things}'}."
+        note += f" {how[:1].upper()}{how[1:]}{'' if how == FROM_INTERVALS else f' over {n} {comparison.things}'}."
     return Table("All pairs" if count <= ALL_PAIRS else "Adjacent models", columns, rows, note)
 
 
@@ -177,19 +181,19 @@ def _pair_row(pair: Pair, several: bool, *, with_basis: bool) -> tuple[Cell, ...
 
 
 def _components(parts: Mapping[str, Spread]) -> Table:
-    names = ["item", "repeat", *(["order"] if any(one.order_apart for one in parts.values()) else []), RESIDUAL]
+    names = ["item", "repeat", *(["order"] if any(part.order_apart for part in parts.values()) else []), RESIDUAL]
     rows: list[tuple[Cell, ...]] = []
-    for name, one in parts.items():
-        if one.components is None:
+    for name, spread in parts.items():
+        if spread.components is None:
             continue
-        share, variance = one.components.share, one.components.variance
+        share, variance = spread.components.share, spread.components.variance
         cells = (_component(variance.get(part), share.get(part)) for part in names)
-        rows.append((name, one.components.n, *cells))
+        rows.append((name, spread.components.n, *cells))
     note = (
         "Standard deviation in points of the score, and share of one answer's variance. item: some are harder; repeat: "
         "a whole repeat is better or worse; residual: the same item answered differently."
     )
-    if not all(one.order_apart for one in parts.values()):
+    if not all(part.order_apart for part in parts.values()):
         note += " Orders that differ from repeat to repeat are part of the residual."
     return Table("Where the spread comes from", (Column("who", "model"), "answers", *names), tuple(rows), note)
 
@@ -200,18 +204,18 @@ def _component(variance: float | None, share: float | None) -> str:
     return "undefined" if share is None else f"{variance**0.5:.2f} ({100 * share:.0f} %)"
 
 
-def _designs(found: Comparison, parts: Mapping[str, Spread]) -> Table:
+def _designs(comparison: Comparison, parts: Mapping[str, Spread]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     lines: list[tuple[str, Sequence[MeasurementDesign]]] = [
-        (f"score of {name}", one.designs) for name, one in list(parts.items())[:6]
+        (f"score of {name}", spread.designs) for name, spread in list(parts.items())[:6]
     ]
-    lines += [(f"{pair.a.name} − {pair.b.name}", pair.designs) for pair in found.pairs if pair.designs][:6]
+    lines += [(f"{pair.a.name} − {pair.b.name}", pair.designs) for pair in comparison.pairs if pair.designs][:6]
     repeats = sorted({design.repeats for _, own in lines for design in own})
     for name, own in lines:
         for items in sorted({design.items for design in own}):
             by_repeats = {design.repeats: design.se for design in own if design.items == items}
             rows.append((name, items, *(by_repeats.get(count, "") for count in repeats)))
-    columns = ("standard error of", found.things, *(_times(count) for count in repeats))
+    columns = ("standard error of", comparison.things, *(_times(count) for count in repeats))
     note = (
         "What more repeats and more items would buy. Half the standard error needs four times as many of what counts."
     )
@@ -222,26 +226,26 @@ def _times(count: int) -> str:
     return "asked once" if count == 1 else f"asked {count} times"
 
 
-def as_data(found: Comparison, missing: str) -> dict[str, Any]:
+def as_data(comparison: Comparison, missing: str) -> dict[str, Any]:
     """For --json: plain values, nothing rounded."""
-    things, measured = found.things, found.measured
+    things, measured = comparison.things, comparison.measured
     return {
-        "benchmark": found.benchmark,
-        "title": found.title,
-        "rated_by": found.rater or None,
-        "sentence": sentence(found),
+        "benchmark": comparison.benchmark,
+        "title": comparison.title,
+        "rated_by": comparison.rater or None,
+        "sentence": sentence(comparison),
         "claims": {"rank": RANK, "may_be_first": FIRST, "rank_jointly": JOINTLY, "separated": SEPARATED_ALONE},
         "subjects": [
             {
-                "name": one.contender.name,
+                "name": standing.contender.name,
                 "origin": entry.origin,
-                "rank": list(one.rank) if one.rank else None,
-                "may_be_first": one.may_be_first,
-                "rank_jointly": list(one.jointly) if one.jointly else None,
-                "why_no_rank": one.contender.why_no_rank,
+                "rank": list(standing.rank) if standing.rank else None,
+                "may_be_first": standing.may_be_first,
+                "rank_jointly": list(standing.jointly) if standing.jointly else None,
+                "why_no_rank": standing.contender.why_no_rank,
                 "score": as_dict(entry.score),
-                "sem": measured[1].get(one.contender.name) if measured else None,
-                "lost": lost_data(one),
+                "sem": measured[1].get(standing.contender.name) if measured else None,
+                "lost": lost_data(standing),
                 "items": len(entry.items),
                 "repeats": entry.asked,
                 "counts": dict(entry.counts),
@@ -249,29 +253,29 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
                 "variance": None if spread.components is None else spread.components.variance,
                 "designs": [as_dict(design) for design in spread.designs],
             }
-            for one, entry in zip(found.verdict.standings, found.entries, strict=True)
-            for spread in (found.spreads[entry.name],)
+            for standing, entry in zip(comparison.verdict.standings, comparison.entries, strict=True)
+            for spread in (comparison.spreads[entry.name],)
         ],
         "reliability": as_dict(measured[0].reliability) if measured else None,
         "reliability_better_half": as_dict(measured[0].better_half) if measured else None,
-        "yardsticks": yardsticks(found),
-        "pairs": [pair_data(pair, things) for pair in found.pairs],
+        "yardsticks": yardsticks(comparison),
+        "pairs": [pair_data(pair, things) for pair in comparison.pairs],
         "over_speakers": [
             {"a": a, "b": b, **as_dict(gap), "as_published": as_dict(moderated)}
-            for a, b, gap, moderated in over_speakers(found.entries)
+            for a, b, gap, moderated in over_speakers(comparison.entries)
         ],
         "disagreement": [
-            {"item": one.item, "range": one.range, "points": dict(one.points)}
-            for one in furthest_apart({entry.name: entry.means for entry in found.entries if entry.items})
+            {"item": apart.item, "range": apart.range, "points": dict(apart.points)}
+            for apart in furthest_apart({entry.name: entry.means for entry in comparison.entries if entry.items})
         ],
-        "undefined": [{"name": name, "why": why} for name, why in found.undefined],
-        "caveats": caveats(found, missing),
+        "undefined": [{"name": name, "why": why} for name, why in comparison.undefined],
+        "caveats": caveats(comparison, missing),
     }
 
 
-def lost_data(one: Standing) -> dict[str, Any] | None:
+def lost_data(standing: Standing) -> dict[str, Any] | None:
     """What was refused, unreadable or failed, and the bounds between which the score lies; None where nothing was."""
-    lost = one.contender.lost
+    lost = standing.contender.lost
     if lost is None:
         return None
     return {
@@ -279,7 +283,7 @@ def lost_data(one: Standing) -> dict[str, Any] | None:
         "score_at_worst": lost.at_worst,
         "score_at_best": lost.at_best,
         "score_errors_as_wrong": lost.as_wrong,
-        "rank_at_worst": list(one.at_worst) if one.at_worst else None,
+        "rank_at_worst": list(standing.at_worst) if standing.at_worst else None,
     }
 
 
@@ -306,17 +310,17 @@ def verdict_data(verdict: Verdict, things: str, rater: str = "") -> dict[str, An
     return {
         "sentence": conclusion(verdict, things, rater),
         "rated_by": rater or None,
-        "may_be_first": [one.name for one in verdict.first],
+        "may_be_first": [contender.name for contender in verdict.first],
         "standings": [
             {
-                "name": one.contender.name,
-                "score": as_dict(one.contender.score),
-                "rank": list(one.rank) if one.rank else None,
-                "may_be_first": one.may_be_first,
-                "why_no_rank": one.contender.why_no_rank,
-                "lost": lost_data(one),
+                "name": standing.contender.name,
+                "score": as_dict(standing.contender.score),
+                "rank": list(standing.rank) if standing.rank else None,
+                "may_be_first": standing.may_be_first,
+                "why_no_rank": standing.contender.why_no_rank,
+                "lost": lost_data(standing),
             }
-            for one in verdict.standings
+            for standing in verdict.standings
         ],
         "neighbours": [pair_data(pair, things) for pair in verdict.neighbours()],
     }
@@ -327,11 +331,11 @@ SHOWN = 2
 """Tables: ranks and pairs."""
 
 
-def comparison_page(found: Sequence[Comparison], missing: str) -> str:
+def comparison_page(comparisons: Sequence[Comparison], missing: str) -> str:
     parts = []
-    for one in found:
-        parts += [f"### {safe(one.title)}", "", safe(sentence(one)), ""]
-        for table in tables(one)[:SHOWN]:
+    for comparison in comparisons:
+        parts += [f"### {safe(comparison.title)}", "", safe(sentence(comparison)), ""]
+        for table in tables(comparison)[:SHOWN]:
             parts += [markdown_table(table), ""]
-        parts += [*(f"- {safe(said)}" for said in caveats(one, missing)), ""]
+        parts += [*(f"- {safe(caveat)}" for caveat in caveats(comparison, missing)), ""]
     return "\n".join(parts)

@@ -114,9 +114,9 @@ def pair(a: Contender, b: Contender) -> Pair:
 NOT_GIVEN = "one of them leads by answers that it did not give"
 
 
-def _loses(one: Contender, other: Contender) -> bool:
+def _loses(contender: Contender, other: Contender) -> bool:
     """Whether it has no answer, or not all, where the other has."""
-    return one.lost is not None and not other.points.keys().isdisjoint(one.lost.items)
+    return contender.lost is not None and not other.points.keys().isdisjoint(contender.lost.items)
 
 
 def _answered(a: Contender, b: Contender) -> Pair:
@@ -219,26 +219,26 @@ class Verdict:
 
     @cached_property
     def ranked(self) -> tuple[Standing, ...]:
-        return tuple(one for one in self.standings if one.rank)
+        return tuple(standing for standing in self.standings if standing.rank)
 
     @cached_property
     def first(self) -> tuple[Contender, ...]:
         """Who may be first."""
-        return tuple(one.contender for one in self.ranked if one.may_be_first)
+        return tuple(standing.contender for standing in self.ranked if standing.may_be_first)
 
     @cached_property
     def _by_name(self) -> dict[str, Standing]:
-        return {one.contender.name: one for one in self.standings}
+        return {standing.contender.name: standing for standing in self.standings}
 
     @cached_property
     def jointly_apart(self) -> frozenset[tuple[str, str]]:
         """(better, worse) by name: those of `apart` that hold all at once with 95 %, as sentences about all must."""
-        own = [one.contender for one in self.ranked]
-        if len(own) <= 2:
+        contenders = [standing.contender for standing in self.ranked]
+        if len(contenders) <= 2:
             return self.apart
-        table = _table(own)
-        above = rank_sets(table, claim="all").above if table is not None else _holm_all(_alone(own)[0].p)
-        pairs = {(own[j].name, own[k].name) for j, k in np.argwhere(above).tolist()}
+        table = _table(contenders)
+        above = rank_sets(table, claim="all").above if table is not None else _holm_all(_alone(contenders)[0].p)
+        pairs = {(contenders[j].name, contenders[k].name) for j, k in np.argwhere(above).tolist()}
         return self.apart & pairs
 
     def of(self, name: str) -> Standing:
@@ -250,28 +250,28 @@ class Verdict:
 
     def neighbours(self) -> list[Pair]:
         """Each ranked one against the next."""
-        own = [one.contender for one in self.ranked]
-        return [pair(a, b) for a, b in pairwise_of(own)]
+        contenders = [standing.contender for standing in self.ranked]
+        return [pair(a, b) for a, b in pairwise_of(contenders)]
 
     def pairs(self) -> list[Pair]:
         """Every two that are ranked, the better score first, with p corrected for all of them: by the largest t where
         all are paired (Westfall & Young 1993), else by Holm."""
-        own = [one.contender for one in self.ranked]
-        found = [pair(a, b) for a, b in combinations(own, 2)]
-        table = _table(own) if len(own) > 2 else None
+        contenders = [standing.contender for standing in self.ranked]
+        found = [pair(a, b) for a, b in combinations(contenders, 2)]
+        table = _table(contenders) if len(contenders) > 2 else None
         p: list[float | None] = [None if one.separated is None else one.difference.p for one in found]
         if table is None:
             adjusted = holm(p)
         else:
             matrix = adjusted_p(table)
-            whole = [float(matrix[j, k]) for j, k in combinations(range(len(own)), 2)]
+            whole = [float(matrix[j, k]) for j, k in combinations(range(len(contenders)), 2)]
             adjusted = [None if np.isnan(one) else max(one, alone or 0.0) for one, alone in zip(whole, p, strict=True)]
         return [replace(one, p_jointly=known) for one, known in zip(found, adjusted, strict=True)]
 
 
 def rank(contenders: Sequence[Contender], *, joint: bool = False) -> Verdict:
     """The verdict on some contenders with different names."""
-    ranked = sorted((one for one in contenders if one.ranked), key=_order)
+    ranked = sorted((contender for contender in contenders if contender.ranked), key=_order)
     found: list[Rank] = []
     apart: frozenset[tuple[str, str]] = frozenset()
     leads: frozenset[tuple[str, str]] = frozenset()
@@ -283,19 +283,22 @@ def rank(contenders: Sequence[Contender], *, joint: bool = False) -> Verdict:
         leads = frozenset((ranked[j].name, ranked[k].name) for j, k in np.argwhere(alone.leads).tolist())
         found = _each(len(ranked), alone, table)
         together = _jointly(alone, table) if joint else together
-    if any(one.lost for one in ranked):
-        places = {one.contender.name: one.rank for one in rank([one.at_worst for one in ranked]).standings}
-        less = [places[one.name] for one in ranked]
+    if any(contender.lost for contender in ranked):
+        places = {
+            standing.contender.name: standing.rank
+            for standing in rank([contender.at_worst for contender in ranked]).standings
+        }
+        less = [places[contender.name] for contender in ranked]
     standings = [
         Standing(one, rank, rank[0] == 1, whole, worst)
         for one, rank, whole, worst in zip(ranked, found, together, less, strict=True)
     ]
-    rest = sorted((one for one in contenders if not one.ranked), key=_order)
-    return Verdict((*standings, *(Standing(one, None) for one in rest)), apart, leads)
+    rest = sorted((contender for contender in contenders if not contender.ranked), key=_order)
+    return Verdict((*standings, *(Standing(contender, None) for contender in rest)), apart, leads)
 
 
-def _order(one: Contender) -> tuple[bool, float, str]:
-    return one.certain is None, -goodness(one.certain or 0.0, one.better), one.name
+def _order(contender: Contender) -> tuple[bool, float, str]:
+    return contender.certain is None, -goodness(contender.certain or 0.0, contender.better), contender.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -335,27 +338,27 @@ def _stands(ranked: Sequence[Contender], table: npt.NDArray[np.float64], above: 
     stands = np.ones(above.shape, dtype=bool)
     items = _items(ranked)
     sign = 1.0 if ranked[0].better == "higher" else -1.0
-    for j, one in enumerate(ranked):
-        if one.lost is None or not above[j].any():
+    for j, contender in enumerate(ranked):
+        if contender.lost is None or not above[j].any():
             continue
-        row = sign * _units(ranked, items, np.array([one.lost.worst.get(item, np.nan) for item in items]))
+        row = sign * _units(ranked, items, np.array([contender.lost.worst.get(item, np.nan) for item in items]))
         gap, p = one_against(row, table)
-        touched = np.array([_loses(one, other) for other in ranked])
+        touched = np.array([_loses(contender, other) for other in ranked])
         stands[j] = ~touched | ((p < ALPHA) & (gap > 0))
     return stands
 
 
 def _items(ranked: Sequence[Contender]) -> list[str]:
-    return sorted({item for one in ranked for item in one.points})
+    return sorted({item for contender in ranked for item in contender.points})
 
 
 def _table(ranked: Sequence[Contender]) -> npt.NDArray[np.float64] | None:
     """Contenders × items (or clusters of them), more is better, NaN where there is no score; None unless every two
     share enough items (`are_paired`)."""
-    if not all(one.points for one in ranked) or len({one.item_set for one in ranked}) > 1:
+    if not all(contender.points for contender in ranked) or len({contender.item_set for contender in ranked}) > 1:
         return None
     items = _items(ranked)
-    table = np.array([[one.points.get(item, np.nan) for item in items] for one in ranked], dtype=float)
+    table = np.array([[contender.points.get(item, np.nan) for item in items] for contender in ranked], dtype=float)
     known = np.isfinite(table).astype(float)
     shared, sizes = known @ known.T, known.sum(axis=1)
     smaller = np.minimum(sizes[:, None], sizes[None, :])
@@ -366,7 +369,7 @@ def _table(ranked: Sequence[Contender]) -> npt.NDArray[np.float64] | None:
 
 def _units(ranked: Sequence[Contender], items: Sequence[str], points: Floats) -> Floats:
     """Points by cluster, where items come in some; else by item."""
-    clusters = next((one.clusters for one in ranked if one.clusters), {})
+    clusters = next((contender.clusters for contender in ranked if contender.clusters), {})
     return cluster_points(points, codes([clusters.get(item, item) for item in items])) if clusters else points
 
 

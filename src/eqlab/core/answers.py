@@ -100,10 +100,10 @@ def outcomes(attempts: Iterable[Answer]) -> Iterator[tuple[str, str]]:
 
 def final(attempts: Iterable[Answer]) -> Answer | None:
     """The attempt that counts: the first good one, else the last that was answered, else the last."""
-    known = tuple(attempts)
-    if len(known) == 1:  # as most are
-        return known[0]
-    ordered = sorted(known, key=attrgetter("attempt"))
+    answers = tuple(attempts)
+    if len(answers) == 1:  # as most are
+        return answers[0]
+    ordered = sorted(answers, key=attrgetter("attempt"))
     for answer in ordered:
         if answer.status == "ok":
             return answer

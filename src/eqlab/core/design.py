@@ -239,7 +239,7 @@ class Design:
         """Trials of the first half, so that others lie between, at the end."""
         early = list(trials[: max(1, len(trials) // 2)])
         count = min(self.study.checks.repeat, len(early))
-        return [Step("repeat", self.again[one.id].id) for one in (draw.sample(early, count) if count else ())]
+        return [Step("repeat", self.again[trial.id].id) for trial in (draw.sample(early, count) if count else ())]
 
 
 def _shuffled(trials: list[Trial], blocks: Sequence[int], draw: random.Random) -> list[Trial]:

@@ -131,7 +131,7 @@ def check_values(form: Form, values: Mapping[str, Any]) -> str:
 
 def points_left(form: Form, values: Mapping[str, Any]) -> float:
     """How many points are still to be dealt out: below 0 where too many were; 0 where nothing is dealt out."""
-    numbers = [value for one in form.scales if isinstance(value := values.get(one.key), int | float)]
+    numbers = [value for scale in form.scales if isinstance(value := values.get(scale.key), int | float)]
     left = 0.0 if form.total is None else form.total - math.fsum(numbers)
     return 0.0 if abs(left) < 1e-9 else left
 

@@ -55,14 +55,14 @@ def read_items(
         if not entries and isinstance(top.values.get("item", []), list):
             top.wrong("item", "is missing: there is no item (begin each with a line [[item]])")
         seen: set[str] = set()
-        for one in entries:
-            own = one.values.get("id")
+        for section in entries:
+            own = section.values.get("id")
             if isinstance(own, str) and own.strip() and own.strip() in seen:
-                one.wrong("id", f"'{own[:40]}' is there twice (give each item an id of its own)")
+                section.wrong("id", f"'{own[:40]}' is there twice (give each item an id of its own)")
             seen.add(own.strip() if isinstance(own, str) else "")
-            if text_as and "text" in one.values:
-                _called(one, text_as)
-        return [make(one, top) for one in entries]
+            if text_as and "text" in section.values:
+                _called(section, text_as)
+        return [make(entry, top) for entry in entries]
 
     if kind not in _TABLES:
         try:
@@ -81,12 +81,12 @@ def read_items(
     return made
 
 
-def _called(one: Section, key: str) -> None:
+def _called(section: Section, key: str) -> None:
     """What the author calls `text`, under the benchmark's own name."""
-    if key in one.values:
-        one.wrong("text", f"stands beside {key}, which is the same (write one of them)")
+    if key in section.values:
+        section.wrong("text", f"stands beside {key}, which is the same (write one of them)")
     else:
-        one.values = {**one.values, key: one.values["text"]}
+        section.values = {**section.values, key: section.values["text"]}
 
 
 def columns(
@@ -192,11 +192,11 @@ def _csv(text: str, name: str) -> list[tuple[int, dict[str, Any]]]:
 
 def _json_lines(text: str, name: str) -> list[tuple[int, dict[str, Any]]]:
     rows = []
-    for line, one in enumerate(text.splitlines(), start=1):
-        if not one.strip():
+    for line, splitline in enumerate(text.splitlines(), start=1):
+        if not splitline.strip():
             continue
         try:
-            row = json.loads(one)
+            row = json.loads(splitline)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{name}:{line}: this is not JSON: {error}.", HINT) from error
         if not isinstance(row, dict):

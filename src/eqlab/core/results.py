@@ -259,7 +259,7 @@ class Table:
 
     def drawn(self, kind: str) -> tuple[str, ...]:
         """The titles of the columns that it draws in this way."""
-        return next((one.columns for one in self.draw if one.kind == kind), ())
+        return next((drawing.columns for drawing in self.draw if drawing.kind == kind), ())
 
     def column(self, title: str) -> tuple[Cell, ...]:
         """The cells under a title."""
@@ -436,9 +436,9 @@ def results_html(results: Iterable[Result]) -> str:
     """A table of results for notebooks; everything in it is text, escaped."""
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (
-            one.subject, one.title, _brief(one.headline), "yes" if one.valid else "no", one.sentence,
+            result.subject, result.title, _brief(result.headline), "yes" if result.valid else "no", result.sentence,
         )) + "</tr>"
-        for one in results
+        for result in results
     )  # fmt: skip
     heads = "".join(f"<th>{head}</th>" for head in ("who", "benchmark", "score (95 % interval)", "valid", "found"))
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"

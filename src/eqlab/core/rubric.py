@@ -81,8 +81,8 @@ def to_json(rubric: Rubric) -> str:
         "instruction": rubric.instruction,
         "choose": rubric.choose,
         "scales": [
-            [one.key, one.text, one.low, one.high, [list(anchor) for anchor in one.anchors], one.reverse]
-            for one in rubric.scales
+            [scale.key, scale.text, scale.low, scale.high, [list(anchor) for anchor in scale.anchors], scale.reverse]
+            for scale in rubric.scales
         ],
         "words": dict(rubric.words),
     }

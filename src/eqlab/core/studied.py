@@ -164,9 +164,9 @@ class Recovered:
         return self.found.low <= self.put_in <= self.found.high
 
 
-def recovered_contrast(one: Contrast, truth: Truth, alpha: float) -> Recovered:
+def recovered_contrast(contrast: Contrast, truth: Truth, alpha: float) -> Recovered:
     """A planned contrast under a truth that puts the same effect into every arm."""
-    return Recovered(one.estimate.name, truth.effect, one.estimate, decided=one.p_holm < alpha)
+    return Recovered(contrast.estimate.name, truth.effect, contrast.estimate, decided=contrast.p_holm < alpha)
 
 
 class StudyKind(Protocol):
@@ -187,7 +187,7 @@ class StudyKind(Protocol):
 
     def result(self, design: Design, people: Analysed) -> PeopleResult: ...
 
-    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
+    def recovered(self, design: Design, truth: Truth, people_result: PeopleResult) -> Sequence[Recovered]:
         """The study's headline questions with the answers that were put in; empty where nothing was estimated."""
         ...
 

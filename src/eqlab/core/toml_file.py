@@ -61,9 +61,9 @@ def decoded(content: bytes, name: str) -> str:
 
 
 def problems_text(notes: "Notes", name: str) -> str:
-    found = sorted(set(notes.problems))
-    count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-    return "\n".join([f"{name} has {count}:", *(f"{name}:{one.line}: {one.key}: {one.what}" for one in found)])
+    problems = sorted(set(notes.problems))
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return "\n".join([f"{name} has {count}:", *(f"{name}:{one.line}: {one.key}: {one.what}" for one in problems)])
 
 
 # -- a table, read value by value ------------------------------------------------------------------------------------
@@ -288,25 +288,25 @@ def read_scales(top: Section) -> tuple[Scale, ...]:
     return tuple(found)
 
 
-def _anchors(one: Section, low: int, high: int) -> tuple[tuple[int, str], ...]:
-    labels, ends = one.texts("labels"), one.texts("ends")
-    if one.has("labels") and one.has("ends"):
-        one.wrong("ends", "stands beside labels (write one of the two)")
-    if one.has("labels"):
+def _anchors(section: Section, low: int, high: int) -> tuple[tuple[int, str], ...]:
+    labels, ends = section.texts("labels"), section.texts("ends")
+    if section.has("labels") and section.has("ends"):
+        section.wrong("ends", "stands beside labels (write one of the two)")
+    if section.has("labels"):
         if len(labels) != high - low + 1:
-            one.wrong("labels", f"are {len(labels)} for the values {low} to {high} (write one for each, or ends)")
+            section.wrong("labels", f"are {len(labels)} for the values {low} to {high} (write one for each, or ends)")
         return tuple(enumerate(labels, start=low))
-    if one.has("ends") and len(ends) != 2:
-        one.wrong("ends", 'are the words at both ends (write ends = ["not at all", "completely"])')
-    if not one.has("ends"):
-        one.wrong("ends", 'are missing (write ends = ["not at all", "completely"], or labels for every value)')
+    if section.has("ends") and len(ends) != 2:
+        section.wrong("ends", 'are the words at both ends (write ends = ["not at all", "completely"])')
+    if not section.has("ends"):
+        section.wrong("ends", 'are missing (write ends = ["not at all", "completely"], or labels for every value)')
     return ((low, ends[0]), (high, ends[1])) if len(ends) == 2 else ()
 
 
-def read_key(one: Section) -> str:
-    key = one.text("key")
+def read_key(section: Section) -> str:
+    key = section.text("key")
     if key and not _KEY.fullmatch(key):
-        one.wrong("key", "names a column of the data (write lower-case letters, digits and _, a letter first)")
+        section.wrong("key", "names a column of the data (write lower-case letters, digits and _, a letter first)")
     return key
 
 

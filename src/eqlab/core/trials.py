@@ -22,8 +22,8 @@ class Message:
 
 def one_prompt(prompt: str, system: str = "") -> tuple[Message, ...]:
     """The messages of a single question."""
-    asked = Message("user", prompt)
-    return (Message("system", system), asked) if system else (asked,)
+    message = Message("user", prompt)
+    return (Message("system", system), message) if system else (message,)
 
 
 AnswerMode = Literal["text", "json"]

@@ -154,16 +154,16 @@ def dump(figures: Figures) -> bytes:
         },
     }
     lines = [f"{json.dumps(name)}: {_line(value)}" for name, value in head.items()]
-    models = ",\n".join(_line(_as_json(one, figures.questions)) for one in figures.models)
+    models = ",\n".join(_line(_as_json(model_figures, figures.questions)) for model_figures in figures.models)
     return ("{\n" + ",\n".join(lines) + ',\n"models": [\n' + models + "\n]\n}\n").encode()
 
 
-def _as_json(one: ModelFigures, questions: Sequence[FigureQuestion]) -> dict[str, Any]:
+def _as_json(figures: ModelFigures, questions: Sequence[FigureQuestion]) -> dict[str, Any]:
     names = ("model", "family", "file", "sha256", "completed", "revised", "facts")
     return {
-        **{name: getattr(one, name) for name in names},
-        "completed": _plain(one.completed),
-        "iterations": [_columns(replies, questions) for replies in one.iterations],
+        **{name: getattr(figures, name) for name in names},
+        "completed": _plain(figures.completed),
+        "iterations": [_columns(replies, questions) for replies in figures.iterations],
     }
 
 

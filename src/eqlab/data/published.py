@@ -107,7 +107,7 @@ def state(pinned: PinnedFile, folder: Path) -> FileState:
 
 def changed(content: Mapping[str, bytes]) -> list[str]:
     """Published files whose content is not the one that was published."""
-    pinned = {one.name: one.sha256 for one in manifest()}
+    pinned = {file.name: file.sha256 for file in manifest()}
     return [
         name for name, body in content.items() if name in pinned and hashlib.sha256(body).hexdigest() != pinned[name]
     ]

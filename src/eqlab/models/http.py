@@ -397,13 +397,13 @@ class HttpChat:
 
     def _counted(self, request: ChatRequest, reply: ChatReply) -> ChatReply:
         """A server that reports what cannot be is said to, once."""
-        found = believed(reply, request)
-        if found is not reply and not self._disbelieved:
+        chat_reply = believed(reply, request)
+        if chat_reply is not reply and not self._disbelieved:
             self._disbelieved = True
             reported = f"{reply.tokens_in} in, {reply.tokens_out} out, for a reply of {len(reply.text):,} characters"
             self._learnt.append(f"it reports token counts that cannot be ({reported}): taken as unknown")
             self._say(f"{self._named}: {self._learnt[-1]}, and estimated from the texts for limits.")
-        return found
+        return chat_reply
 
     def _warn(self) -> None:
         if self._transport.pool.replies.order is not Order.KEPT and not self._warned:

@@ -146,13 +146,13 @@ def read_prices(text: str, name: str) -> list[Price]:
     notes = Notes(lines_of(text.replace("\r\n", "\n")))
     head = Section(values, (), notes, ("currency", "date", "source", "price"))
     common = {key: head.text(key, default) for key, default in (("currency", "USD"), ("date", ""), ("source", name))}
-    found = [_price(section, common) for section in head.tables("price", _KEYS)]
-    if not found and not notes.problems:
+    prices = [_price(section, common) for section in head.tables("price", _KEYS)]
+    if not prices and not notes.problems:
         notes.add((), "has no price (begin each with a line [[price]])")
     if notes.problems:
         said = "; ".join(f"line {one.line}: {one.key} {one.what}" for one in sorted(notes.problems)[:5])
         raise DataError(f"{name}: {said}.", "Correct these lines; see docs/models.md for the format.")
-    return found
+    return prices
 
 
 def _price(section: Section, common: Mapping[str, str]) -> Price:
@@ -213,13 +213,13 @@ _CHARACTERS_IN, _CHARACTERS_OUT = 3, 2
 """Characters a token, at the worst: for answers whose server counted none. A stored trial is longer than its prompt."""
 
 
-def usage_of(attempts: Sequence[tuple[str, Answer]], model: ModelConfig, asked: BenchmarkConfig) -> Usage:
+def usage_of(attempts: Sequence[tuple[str, Answer]], model: ModelConfig, config: BenchmarkConfig) -> Usage:
     """What a model's answers to a benchmark took, those of the others in its talks included; each after its seat."""
     prices = known_prices()
-    benchmark = load(asked.name)
+    benchmark = load(config.name)
     by_seat = {"": prices.of(model)}
     if isinstance(benchmark, Seated):
-        by_seat |= {name: prices.of(other) for name, other in benchmark.seats(asked.options).items()}
+        by_seat |= {name: prices.of(other) for name, other in benchmark.seats(config.options).items()}
     currencies = {price.currency for price in by_seat.values() if price and price.currency}
     one = len(currencies) < 2  # amounts in two currencies have no sum
     costs = [cost_of(answer, by_seat.get(seat)) if one else None for seat, answer in attempts]

@@ -131,9 +131,9 @@ class OpenTalks:
 
 def open_talks(name: str, benchmark: Benchmark, options: Mapping[str, Any], scored: Iterable[Scored]) -> OpenTalks:
     """What is open among the trials of one subject. Nothing where a benchmark has no talks."""
-    found = OpenTalks()
+    talks = OpenTalks()
     if not isinstance(benchmark, Talks):
-        return found
+        return talks
     planned: dict[TalkKey, list[Scored]] = {}
     for one in scored:
         planned.setdefault(talk_key(name, one.trial, one.repeat), []).append(one)
@@ -142,33 +142,33 @@ def open_talks(name: str, benchmark: Benchmark, options: Mapping[str, Any], scor
         turns = _answered(talk, benchmark, options)
         for turn in turns[: len(talk) - 1]:
             if turn.answer.status != "ok":
-                found.passed.add((turn.trial.id, key[2]))
+                talks.passed.add((turn.trial.id, key[2]))
         if len(turns) == len(talk):
             trial = next_trial(benchmark, turns, options)
             if trial is None:
                 continue
-            found.following.append((name, trial, key[2]))
+            talks.following.append((name, trial, key[2]))
         if turns:
-            found.turns[key] = turns
-    return found
+            talks.turns[key] = turns
+    return talks
 
 
 def _answered(talk: list[Scored], benchmark: Any, options: Mapping[str, Any]) -> list[Turn]:
     """The turns up to the first that still waits for an answer; one that was gone on from waits no more."""
     turns = []
-    for number, one in enumerate(talk, start=1):
-        answer = final(one.attempts)
-        if answer is None or not (number < len(talk) or _is_final(one, answer, benchmark, options)):
+    for number, scored in enumerate(talk, start=1):
+        answer = final(scored.attempts)
+        if answer is None or not (number < len(talk) or _is_final(scored, answer, benchmark, options)):
             break
-        turns.append(Turn(one.trial, answer))
+        turns.append(Turn(scored.trial, answer))
     return turns
 
 
-def _is_final(one: Scored, answer: Answer, benchmark: Benchmark, options: Mapping[str, Any]) -> bool:
-    if stands(outcomes(one.attempts)):
+def _is_final(scored: Scored, answer: Answer, benchmark: Benchmark, options: Mapping[str, Any]) -> bool:
+    if stands(outcomes(scored.attempts)):
         return True  # what a provider refused stands: it is not asked again, and the talk goes on from it
-    failed = sum(attempt.status in FAILED_READINGS for attempt in one.attempts)
-    return failed >= benchmark.asking(one.trial, options).tries
+    failed = sum(attempt.status in FAILED_READINGS for attempt in scored.attempts)
+    return failed >= benchmark.asking(scored.trial, options).tries
 
 
 def talk_key(benchmark: str, trial: Trial, repeat: int) -> TalkKey:
@@ -177,8 +177,8 @@ def talk_key(benchmark: str, trial: Trial, repeat: int) -> TalkKey:
 
 def next_trial(benchmark: Talks, turns: Sequence[Turn], options: Mapping[str, Any]) -> Trial | None:
     """What follows in a talk, with its place in it filled in."""
-    found = benchmark.next_turn(turns, options)
-    return None if found is None else place_in_talk(found, turns)
+    trial = benchmark.next_turn(turns, options)
+    return None if trial is None else place_in_talk(trial, turns)
 
 
 def place_in_talk(trial: Trial, turns: Sequence[Turn]) -> Trial:

@@ -44,7 +44,7 @@ def software(version: str, note: str = "") -> str:
 def citation(stored: StoredRun, results: Sequence[Result], version: str) -> str:
     """A .bib file: the paragraph stands before the entries as a comment."""
     config = stored.config
-    papers = _papers(one.name for one in config.benchmarks)
+    papers = _papers(benchmark_config.name for benchmark_config in config.benchmarks)
     product = software(version, f"Run {config.id}, {utc(stored.created_at)[:10]}")
     return "\n\n".join([methods(stored, results, version), product, *papers]) + "\n"
 
@@ -54,7 +54,10 @@ def methods(stored: StoredRun, results: Sequence[Result], version: str) -> str:
     who = ", ".join(subject_name(model.subject) for model in config.models) or "people"
     said = [f"We asked {who} with EQ Lab {version} \\cite{{eqlab}} (run {config.id}, {utc(stored.created_at)[:10]})."]
     titles = {result.benchmark: result.title for result in results}
-    said += [_benchmark(one, stored, titles.get(one.name, one.name)) for one in config.benchmarks]
+    said += [
+        _benchmark(benchmark_config, stored, titles.get(benchmark_config.name, benchmark_config.name))
+        for benchmark_config in config.benchmarks
+    ]
     for result in results:
         head = result.headline
         if is_number(head.value):
@@ -93,15 +96,19 @@ def _papers(benchmarks: Iterable[str]) -> list[str]:
 
 # A comparison for a paper: plain text, and the BibTeX that stands beside it.
 def paper(
-    found: Sequence[Comparison], runs: Mapping[str, StoredRun], version: str, missing: str = "drop"
+    comparisons: Sequence[Comparison], runs: Mapping[str, StoredRun], version: str, missing: str = "drop"
 ) -> tuple[str, str]:
     """(text, BibTeX) of comparisons; `runs`: those of the store that are compared, by id."""
-    passages = [passage for one in found for passage in (_methods_of(one, runs, version), _results_of(one, missing))]
+    passages = [
+        passage
+        for comparison in comparisons
+        for passage in (_methods_of(comparison, runs, version), _results_of(comparison, missing))
+    ]
     cited = (
         f"EQ Lab contributors ({date.today().year}). EQ Lab (version {version}) [Computer software]."
         f" {package_about('eqlab').get('address', 'Python package eqlab')}."
     )
-    papers = _papers(one.benchmark for one in found)
+    papers = _papers(comparison.benchmark for comparison in comparisons)
     keys = ", ".join(f"[{key}]" for key in ("eqlab", *map(_key, papers)))
     wrapped = [textwrap.fill(text, 100, break_on_hyphens=False) for text in (*passages, f"{cited} Cite {keys}.")]
     return "\n\n".join(wrapped) + "\n", "\n\n".join([software(version), *papers]) + "\n"
@@ -116,13 +123,13 @@ def _methods_of(one: Comparison, runs: Mapping[str, StoredRun], version: str) ->
     cited = f" [{key}]" if key else ""
     said = [f"Methods ({one.title}). We compared {everybody} on {count}{one.things} of {one.title}{cited} with EQ Lab "
             f"{version} [eqlab]."]  # fmt: skip
-    own = {entry.name: run for entry in one.entries if (run := runs.get(entry.origin.removeprefix("run ")))}
-    asked = {(run.id, config.name): (run, config) for run in own.values() for config in run.config.benchmarks
+    stored_runs = {entry.name: run for entry in one.entries if (run := runs.get(entry.origin.removeprefix("run ")))}
+    asked = {(run.id, config.name): (run, config) for run in stored_runs.values() for config in run.config.benchmarks
              if config.name == one.benchmark}  # fmt: skip
     said += dict.fromkeys(f"{_asked(run, config)}." for run, config in asked.values())
     models: dict[str, list[str]] = {}
     for entry in one.entries:
-        models.setdefault("; ".join(_model(entry, own.get(entry.name))), []).append(entry.name)
+        models.setdefault("; ".join(_model(entry, stored_runs.get(entry.name))), []).append(entry.name)
     said += [f"{listed(names, most=12)}: {words}." for words, names in models.items()]
     if one.rater:
         said.append(f"Replies were rated by {one.rater}.")
@@ -130,14 +137,14 @@ def _methods_of(one: Comparison, runs: Mapping[str, StoredRun], version: str) ->
     return " ".join(said)
 
 
-def _asked(run: StoredRun, one: BenchmarkConfig) -> str:
+def _asked(run: StoredRun, config: BenchmarkConfig) -> str:
     items = {"open": "Items: those written for EQ Lab", "published": "Items: the study's own"}.get(
-        one.item_set, "Items: our own"
+        config.item_set, "Items: our own"
     )
     times = run.config.repeats or 1
-    options = ", ".join(f"{name} {value}" for name, value in sorted(one.options.items()))
+    options = ", ".join(f"{name} {value}" for name, value in sorted(config.options.items()))
     return (
-        f"{items} (sha256 {one.items_sha256}), protocol {one.protocol}, profile {run.config.profile}"
+        f"{items} (sha256 {config.items_sha256}), protocol {config.protocol}, profile {run.config.profile}"
         f"{f', {options}' if options else ''}, each asked {'once' if times == 1 else f'{times} times'}, seed "
         f"{run.config.seed}"
     )
@@ -146,13 +153,15 @@ def _asked(run: StoredRun, one: BenchmarkConfig) -> str:
 def _model(entry: Entry, run: StoredRun | None) -> list[str]:
     if run is None:
         return [f"{entry.origin} answers"]
-    own: ModelConfig | None = next((one for one in run.config.models if one.subject == entry.result.subject), None)
+    config: ModelConfig | None = next(
+        (model_config for model_config in run.config.models if model_config.subject == entry.result.subject), None
+    )
     said = [f"run {run.id}, {utc(run.created_at)[:10]}"]
-    if own is not None:
-        settings = ", ".join(f"{name} {value}" for name, value in sorted(own.settings.items()))
+    if config is not None:
+        settings = ", ".join(f"{name} {value}" for name, value in sorted(config.settings.items()))
         said.append(settings or "the benchmark's settings")
-        said += [f"label {own.label}"] if own.label else []
-        said.append("answers forced into the form" if own.structured else "free text")
+        said += [f"label {config.label}"] if config.label else []
+        said.append("answers forced into the form" if config.structured else "free text")
     if entry.result.answered_as:
         said.append(f"answered as {in_words(entry.result.answered_as)}")
     if entry.unused:
@@ -160,10 +169,10 @@ def _model(entry: Entry, run: StoredRun | None) -> list[str]:
     return said
 
 
-def _test(one: Comparison) -> str:
-    if not one.pairs:
+def _test(comparison: Comparison) -> str:
+    if not comparison.pairs:
         return "Intervals are 95 % confidence intervals."
-    gaps = [pair.difference for pair in one.pairs]
+    gaps = [pair.difference for pair in comparison.pairs]
     ways = [
         ("Student's t test of the paired differences", any(g.method == "paired" and g.differ is None for g in gaps)),
         ("the exact test of signs where fewer than eight items differ", any(g.differ is not None for g in gaps)),
@@ -191,9 +200,9 @@ def _results_of(one: Comparison, missing: str) -> str:
             f"; the other {len(one.pairs) - len(shown)} pairs are in the tables" if len(one.pairs) > len(shown) else ""
         )
         said.append(f"Differences: {'; '.join(_difference(pair) for pair in shown)}{rest}.")
-    known = one.entries[0].result.baselines
-    if known and not one.rater:
-        said.append(f"No-skill baselines: {', '.join(f'{base.name} {number(base.value, 1)}' for base in known)}.")
+    baselines = one.entries[0].result.baselines
+    if baselines and not one.rater:
+        said.append(f"No-skill baselines: {', '.join(f'{base.name} {number(base.value, 1)}' for base in baselines)}.")
     told = [text for text in caveats(one, missing) if not text.startswith(HOW_MANY)]  # of a plan, not of results
     said += [text if text.endswith(".") else f"{text}." for text in told]
     return " ".join(said)

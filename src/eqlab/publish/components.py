@@ -83,9 +83,9 @@ def extremes(ordered: Sequence[ItemScore]) -> tuple[Sequence[ItemScore], Sequenc
     return ordered[:worst], ordered[::-1][:best]
 
 
-def shared_caveats(one: Group) -> tuple[str, ...]:
+def shared_caveats(group: Group) -> tuple[str, ...]:
     """What holds for every row of a table of several: said once, under it."""
-    own = [row.result.caveats for row in one.rows]
+    own = [row.result.caveats for row in group.rows]
     return tuple(caveat for caveat in own[0] if all(caveat in other for other in own)) if len(own) > 1 else ()
 
 
@@ -94,33 +94,33 @@ def score_rows(
     more: str = "",
 ) -> Markup:  # fmt: skip
     """The one table of scores, sortable, with whiskers; `marks`: what a page shows of each row beside its cells."""
-    valued = [replace(mark, values=own) for mark, own in zip(marks, sort_values(lines, surface), strict=True)]
+    valued = [replace(mark, values=value) for mark, value in zip(marks, sort_values(lines, surface), strict=True)]
     return sortable_table(
         score_table(lines, surface), valued, axis=figures.axis(scale), after="interval", caption=Markup(caption),
         more=more,
     )  # fmt: skip
 
 
-def whisker_of(one: Group, row: Row) -> Markup:
-    return figures.whisker(row.name, row.result.headline, one.scale, row.baselines, row.result.valid)
+def whisker_of(group: Group, row: Row) -> Markup:
+    return figures.whisker(row.name, row.result.headline, group.scale, row.baselines, row.result.valid)
 
 
-def group_table(one: Group, caption: str, once: Sequence[str], shared: Sequence[str]) -> Markup:
+def group_table(group: Group, caption: str, once: Sequence[str], shared: Sequence[str]) -> Markup:
     """The score table of a group; caveats that were told already are left out."""
     told = {*once, *shared}
     marks = [
         RowMarks(
             href=f"#{row.anchor}",
-            drawing=whisker_of(one, row),
+            drawing=whisker_of(group, row),
             caveats=[caveat for caveat in row.result.caveats if caveat not in told],
         )
-        for row in one.rows
+        for row in group.rows
     ]
-    return score_rows(one.lines, "page", one.scale, marks, caption)
+    return score_rows(group.lines, "page", group.scale, marks, caption)
 
 
-def took_table(one: Group) -> Table | None:
-    return usage_table([row.line for row in one.rows])
+def took_table(group: Group) -> Table | None:
+    return usage_table([row.line for row in group.rows])
 
 
 def failures(result: Result) -> list[ItemScore]:
@@ -180,11 +180,11 @@ class _Compiled(FileSystemBytecodeCache):
                 super().dump_bytecode(bucket)
 
 
-def source(made: Environment, name: str) -> str:
+def source(environment: Environment, name: str) -> str:
     """A style sheet or script as it is; templates of our own, never a user's text."""
-    if made.loader is None:
+    if environment.loader is None:
         raise LookupError(f"no loader for {name}")
-    return made.loader.get_source(made, name)[0]
+    return environment.loader.get_source(environment, name)[0]
 
 
 @cache

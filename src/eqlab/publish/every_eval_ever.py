@@ -51,16 +51,16 @@ def write_records(store: Reader, stored: StoredRun, folder: Path, sender: Sender
     if sender.relationship not in RELATIONSHIPS:
         raise UsageError(f"'{sender.relationship}' is no relationship.", f"Choose {', '.join(RELATIONSHIPS)}.")
     models = {model.subject: model for model in stored.config.models if model.role == "model"}
-    asked = {one.name: one for one in stored.config.benchmarks}
+    configs = {config.name: config for config in stored.config.benchmarks}
     made: dict[Path, bytes] = {}
     found = results(store, stored)
     for result in found:
         if result.subject in models and result.headline.value is not None:
-            made |= _files(store, stored, result, models[result.subject], asked[result.benchmark], folder, sender)
+            made |= _files(store, stored, result, models[result.subject], configs[result.benchmark], folder, sender)
     panel = panel_of(store, stored)
     for result in [panel] if panel else found:
         if result.others is not None:
-            made |= _rated_files(store, stored, result, found, asked[result.benchmark], folder, sender)
+            made |= _rated_files(store, stored, result, found, configs[result.benchmark], folder, sender)
     if not made:
         raise UsageError(f"Run {stored.id} has no model with a score.", "Answers of people are not exported.")
     for path, content in made.items():
@@ -76,35 +76,35 @@ def _files(
     stored: StoredRun,
     result: Result,
     model: ModelConfig,
-    asked: BenchmarkConfig,
+    config: BenchmarkConfig,
     folder: Path,
     sender: Sender,
 ) -> dict[Path, bytes]:
-    scored = list(store.scored(stored.id, result.subject, asked.name))
-    same = _same(stored, result, model, asked)
+    scored = list(store.scored(stored.id, result.subject, config.name))
+    same = _same(stored, result, model, config)
     lines: Iterable[dict[str, Any]] = ()
     if sender.instances:
-        lines = _talks(result, asked, sender) if result.transcripts else _lines(scored, result, asked, sender)
-    found = list(_results(result, asked, model, scored, sender))
+        lines = _talks(result, config, sender) if result.transcripts else _lines(scored, result, config, sender)
+    found = list(_results(result, config, model, scored, sender))
     whole = [{**same, **line} for line in lines]
-    return _record(stored, asked, model, scored, found, whole, (result.subject, asked.name), folder, sender)
+    return _record(stored, config, model, scored, found, whole, (result.subject, config.name), folder, sender)
 
 
-def _same(stored: StoredRun, result: Result, model: ModelConfig, asked: BenchmarkConfig) -> dict[str, Any]:
+def _same(stored: StoredRun, result: Result, model: ModelConfig, config: BenchmarkConfig) -> dict[str, Any]:
     """What every line of a record says."""
     about = _model_info(model)["id"]
     return {
         "schema_version": SCHEMA,
-        "evaluation_id": f"{asked.name}/{about}/{int(stored.created_at)}/{stored.id}",
+        "evaluation_id": f"{config.name}/{about}/{int(stored.created_at)}/{stored.id}",
         "model_id": about,
         "evaluation_name": f"{result.title}: {result.headline.name}",
-        "evaluation_result_id": f"eqlab.{asked.name}.{_slug(result.headline.name)}",
+        "evaluation_result_id": f"eqlab.{config.name}.{_slug(result.headline.name)}",
     }
 
 
 def _record(
     stored: StoredRun,
-    asked: BenchmarkConfig,
+    config: BenchmarkConfig,
     model: ModelConfig,
     scored: list[Scored],
     found: list[dict[str, Any]],
@@ -119,7 +119,7 @@ def _record(
     name = str(uuid.UUID(bytes=_digest(stored.id, *named)[:16], version=4))
     record = {
         "schema_version": SCHEMA,
-        "evaluation_id": f"{asked.name}/{about['id']}/{int(stored.created_at)}/{stored.id}",
+        "evaluation_id": f"{config.name}/{about['id']}/{int(stored.created_at)}/{stored.id}",
         "evaluation_timestamp": str(int(stored.created_at)),
         "retrieved_timestamp": str(int(max((a.at for one in scored for a in one.attempts), default=stored.created_at))),
         "source_metadata": {
@@ -133,11 +133,11 @@ def _record(
             "name": "eqlab",
             "version": version("eqlab"),
             "additional_details": _texts(
-                protocol=asked.protocol,
+                protocol=config.protocol,
                 seed=stored.config.seed,
                 profile=stored.config.profile,
-                item_set=asked.item_set,
-                items_sha256=asked.items_sha256,
+                item_set=config.item_set,
+                items_sha256=config.items_sha256,
                 run=stored.id,
             ),
         },
@@ -159,61 +159,61 @@ def _record(
 
 
 def _results(
-    result: Result, asked: BenchmarkConfig, model: ModelConfig, scored: list[Scored], sender: Sender
+    result: Result, config: BenchmarkConfig, model: ModelConfig, scored: list[Scored], sender: Sender
 ) -> Iterator[dict[str, Any]]:
     """The headline first. What is undefined is named, never written as 0."""
     estimates = [result.headline, *result.estimates]
     undefined = [one.name for one in estimates if one.value is None or not math.isfinite(one.value)]
     counts = {name: count for name, count in result.counts.items() if count}
     seen = Counter[str]()
-    for one in estimates:
-        name = f"eqlab.{asked.name}.{_slug(one.name)}"
+    for estimate in estimates:
+        name = f"eqlab.{config.name}.{_slug(estimate.name)}"
         seen[name] += 1
-        if one.value is None or not math.isfinite(one.value) or seen[name] > 1:
+        if estimate.value is None or not math.isfinite(estimate.value) or seen[name] > 1:
             continue
-        first = one is result.headline
-        low, high = _bounds(one, result.score_range if first else None)
-        details = _texts(note=one.note, unit=one.unit)
+        first = estimate is result.headline
+        low, high = _bounds(estimate, result.score_range if first else None)
+        details = _texts(note=estimate.note, unit=estimate.unit)
         if first:
             wrong = "counted as wrong in the lines" if sender.errors_as_wrong else "left out of score and lines"
             details |= _texts(**counts, valid=result.valid, undefined=", ".join(undefined), not_read=wrong)
         yield {
             "evaluation_result_id": name,
-            "evaluation_name": f"{result.title}: {one.name}",
-            "source_data": _source_data(result, asked),
+            "evaluation_name": f"{result.title}: {estimate.name}",
+            "source_data": _source_data(result, config),
             "metric_config": {
-                "metric_name": one.name,
+                "metric_name": estimate.name,
                 "lower_is_better": result.better == "lower" and first,
                 "score_type": "continuous",
                 "min_score": low,
                 "max_score": high,
                 "additional_details": _beside(result) if first else {},
             },
-            "score_details": {"score": one.value, "details": details, "uncertainty": _uncertainty(one)},
+            "score_details": {"score": estimate.value, "details": details, "uncertainty": _uncertainty(estimate)},
             "generation_config": _generation(model, scored, result),
         }
 
 
-def _bounds(one: Estimate, known: tuple[float, float] | None) -> tuple[float | str, float | str]:
-    if known is not None and one.value is not None and known[0] <= one.value <= known[1]:
+def _bounds(estimate: Estimate, known: tuple[float, float] | None) -> tuple[float | str, float | str]:
+    if known is not None and estimate.value is not None and known[0] <= estimate.value <= known[1]:
         return known
-    if one.unit == "%" and one.value is not None and 0 <= one.value <= 100:
+    if estimate.unit == "%" and estimate.value is not None and 0 <= estimate.value <= 100:
         return 0.0, 100.0
     return "-Infinity", "Infinity"
 
 
-def _uncertainty(one: Estimate) -> dict[str, Any]:
-    found: dict[str, Any] = {"num_samples": one.n}
-    if one.se is not None and math.isfinite(one.se):
-        found["standard_error"] = {"value": one.se, "method": "over items"}
-    if one.low is not None and one.high is not None:
-        found["confidence_interval"] = {"lower": one.low, "upper": one.high, "confidence_level": 0.95}
+def _uncertainty(estimate: Estimate) -> dict[str, Any]:
+    found: dict[str, Any] = {"num_samples": estimate.n}
+    if estimate.se is not None and math.isfinite(estimate.se):
+        found["standard_error"] = {"value": estimate.se, "method": "over items"}
+    if estimate.low is not None and estimate.high is not None:
+        found["confidence_interval"] = {"lower": estimate.low, "upper": estimate.high, "confidence_level": 0.95}
     return found
 
 
 def _beside(result: Result) -> dict[str, str]:
     """What has no field of its own: answers without skill, and where among people."""
-    found = {f"baseline_{_slug(one.name)}": one.value for one in result.baselines}
+    found = {f"baseline_{_slug(baseline.name)}": baseline.value for baseline in result.baselines}
     people = result.percentile
     if people is not None and people.value is not None:
         found |= {"people_below_percent": people.value, "people_n": people.n}
@@ -231,14 +231,14 @@ def _generation(model: ModelConfig, scored: list[Scored], result: Result) -> dic
     return {"generation_args": given, "additional_details": _texts(**more, **dict(model.settings))}
 
 
-def _source_data(result: Result, asked: BenchmarkConfig) -> dict[str, Any]:
-    pinned = next((one for one in manifest() if one.source == asked.name), None)
-    if asked.item_set == "published" and pinned is not None:
+def _source_data(result: Result, config: BenchmarkConfig) -> dict[str, Any]:
+    pinned = next((file for file in manifest() if file.source == config.name), None)
+    if config.item_set == "published" and pinned is not None:
         address = _HOME.format(repository=pinned.repository)
         return {"dataset_name": result.title, "source_type": "url", "url": [f"{address}/tree/{pinned.commit}"]}
-    details = _texts(item_set=asked.item_set, sha256=asked.items_sha256)
+    details = _texts(item_set=config.item_set, sha256=config.items_sha256)
     return {
-        "dataset_name": f"{result.title} ({asked.item_set} items)",
+        "dataset_name": f"{result.title} ({config.item_set} items)",
         "source_type": "other",
         "additional_details": details,
     }
@@ -268,9 +268,9 @@ def _developer(model: ModelConfig) -> tuple[str, str]:
     return developer.rpartition("/")[2] or "eqlab", name
 
 
-def _talks(result: Result, asked: BenchmarkConfig, sender: Sender) -> Iterator[dict[str, Any]]:
+def _talks(result: Result, config: BenchmarkConfig, sender: Sender) -> Iterator[dict[str, Any]]:
     """One line a talk. What the person in it felt and thought is no message."""
-    shown = asked.item_set == "open"
+    shown = config.item_set == "open"
     for talk in result.transcripts:
         if talk.score is None and not sender.errors_as_wrong:
             continue
@@ -288,7 +288,7 @@ def _talks(result: Result, asked: BenchmarkConfig, sender: Sender) -> Iterator[d
                 {"turn_idx": place, "role": role, "content": line.text if shown or role == "assistant" else None}
                 for place, (role, line) in enumerate(zip(roles, talk.lines, strict=True))
             ],
-            "answer_attribution": [_extracted(last, "messages[turn_idx].content", talk.outcome or talk.end, asked)],
+            "answer_attribution": [_extracted(last, "messages[turn_idx].content", talk.outcome or talk.end, config)],
             "evaluation": {"score": talk.score or 0.0, "is_correct": False, "num_turns": max(1, len(talk.lines))},
             **({} if talk.score is not None else {"error": talk.end or "no score"}),
             "metadata": _texts(
@@ -302,12 +302,12 @@ def _talks(result: Result, asked: BenchmarkConfig, sender: Sender) -> Iterator[d
         }
 
 
-def _extracted(turn: int, source: str, value: str, asked: BenchmarkConfig) -> dict[str, Any]:
+def _extracted(turn: int, source: str, value: str, config: BenchmarkConfig) -> dict[str, Any]:
     return {
         "turn_idx": turn,
         "source": source,
         "extracted_value": value,
-        "extraction_method": f"eqlab {asked.name}",
+        "extraction_method": f"eqlab {config.name}",
         "is_terminal": True,
     }
 
@@ -320,7 +320,7 @@ def _rated_files(
     stored: StoredRun,
     result: Result,
     each: Iterable[Result],
-    asked: BenchmarkConfig,
+    config: BenchmarkConfig,
     folder: Path,
     sender: Sender,
 ) -> dict[Path, bytes]:
@@ -331,7 +331,7 @@ def _rated_files(
     others = result.others
     if others is None or not judges:
         return {}
-    scored = [one for judge in judges for one in store.scored(stored.id, judge, asked.name)]
+    scored = [one for judge in judges for one in store.scored(stored.id, judge, config.name)]
     scoring = {
         "judges": [_judge(judge, next((o for o in each if o.subject == judge.subject), result), scored, len(judges))
                    for judge in judges.values()],
@@ -346,22 +346,24 @@ def _rated_files(
         model, above = ModelConfig(arm), others.above.get(arm)
         own = replace(result, headline=share, estimates=(), baselines=(), percentile=above, usage=None,
                       score_range=others.score_range)  # fmt: skip
-        (found,) = _results(own, asked, model, scored, sender)
+        (found,) = _results(own, config, model, scored, sender)
         found["metric_config"]["llm_scoring"] = scoring
-        same = _same(stored, own, model, asked)
+        same = _same(stored, own, model, config)
         lines = [
-            {**same, **_rated_line(item, replies.get(item.trial, ""), asked)}
+            {**same, **_rated_line(item, replies.get(item.trial, ""), config)}
             for item in (own.items if sender.instances else ())
             if item.group == arm and item.points is not None
         ]
-        made |= _record(stored, asked, model, scored, [found], lines, (result.subject, asked.name, arm), folder, sender)
+        made |= _record(
+            stored, config, model, scored, [found], lines, (result.subject, config.name, arm), folder, sender
+        )
     return made
 
 
-def _judge(judge: ModelConfig, own: Result, scored: list[Scored], judges: int) -> dict[str, Any]:
+def _judge(judge: ModelConfig, result: Result, scored: list[Scored], judges: int) -> dict[str, Any]:
     answers = [one.attempts[-1] for one in scored if one.attempts and one.attempts[-1].subject == judge.subject]
-    warm = [one.temperature for one in answers if one.temperature is not None]
-    rules = {name: own.rules.get(name) for name in ("rubric", "rubric_sha256", "calibration", "snapshot")}
+    warm = [answer.temperature for answer in answers if answer.temperature is not None]
+    rules = {name: result.rules.get(name) for name in ("rubric", "rubric_sha256", "calibration", "snapshot")}
     return {
         "model_info": _model_info(judge),
         **({"temperature": min(warm)} if warm else {}),
@@ -374,13 +376,13 @@ def _template(prompts: list[str]) -> str:
     """What all prompts of a judge share, whole lines at either end; what is rated stands between them."""
     lines = [prompt.split("\n") for prompt in dict.fromkeys(prompts)]
     least = min(map(len, lines))
-    head = next((at for at in range(least) if len({own[at] for own in lines}) > 1), least)
-    tail = next((at for at in range(least - head) if len({own[-1 - at] for own in lines}) > 1), least - head)
+    head = next((at for at in range(least) if len({line[at] for line in lines}) > 1), least)
+    tail = next((at for at in range(least - head) if len({line[-1 - at] for line in lines}) > 1), least - head)
     return "\n".join([*lines[0][:head], "[what is rated]", *(lines[0][-tail:] if tail else ())])
 
 
-def _rated_line(item: ItemScore, reply: str, asked: BenchmarkConfig) -> dict[str, Any]:
-    shown = asked.item_set != "published"
+def _rated_line(item: ItemScore, reply: str, config: BenchmarkConfig) -> dict[str, Any]:
+    shown = config.item_set != "published"
     given = {name: value for name, value in item.values.items() if value is not None}
     return {
         "sample_id": f"{item.item} r{item.repeat}",
@@ -388,7 +390,7 @@ def _rated_line(item: ItemScore, reply: str, asked: BenchmarkConfig) -> dict[str
         "interaction_type": "single_turn",
         "input": {"raw": item.item, "reference": []},
         "output": {"raw": [reply if shown else ""]},
-        "answer_attribution": [_extracted(0, "output.raw", _json(given), asked)],
+        "answer_attribution": [_extracted(0, "output.raw", _json(given), config)],
         "evaluation": {"score": float(item.points or 0.0), "is_correct": False},
         "metadata": _texts(
             status=item.status, repeat=item.repeat, text="" if shown else "withheld: licence",
@@ -397,11 +399,11 @@ def _rated_line(item: ItemScore, reply: str, asked: BenchmarkConfig) -> dict[str
     }  # fmt: skip
 
 
-def _lines(scored: list[Scored], result: Result, asked: BenchmarkConfig, sender: Sender) -> Iterator[dict[str, Any]]:
-    benchmark = load(asked.name)
-    shown = asked.item_set == "open"
+def _lines(scored: list[Scored], result: Result, config: BenchmarkConfig, sender: Sender) -> Iterator[dict[str, Any]]:
+    benchmark = load(config.name)
+    shown = config.item_set == "open"
     for one in scored:
-        item, answer = benchmark.item(one, asked.options), final(one.attempts)
+        item, answer = benchmark.item(one, config.options), final(one.attempts)
         read = item.score is not None and math.isfinite(item.score)
         if answer is None or not (read or sender.errors_as_wrong):
             continue
@@ -428,7 +430,7 @@ def _lines(scored: list[Scored], result: Result, asked: BenchmarkConfig, sender:
             "interaction_type": "single_turn",
             "input": {"raw": raw, "reference": reference, **({"choices": choices} if shown and not graded else {})},
             "output": {"raw": [answer.text]},
-            "answer_attribution": [_extracted(0, "output.raw", _json(dict(answer.values)), asked)],
+            "answer_attribution": [_extracted(0, "output.raw", _json(dict(answer.values)), config)],
             "evaluation": {"score": score, "is_correct": not graded and score > 0},
             **({"token_usage": usage} if counted else {}),
             **({"performance": {"latency_ms": 1000 * answer.latency}} if answer.latency is not None else {}),

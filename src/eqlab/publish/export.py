@@ -56,8 +56,8 @@ def write_answers(store: Reader, stored: StoredRun, path: Path) -> int:
 
 
 def _rows(store: Reader, stored: StoredRun) -> Iterator[dict[str, Any]]:
-    for subject, asked in stored.config.pairs():
-        name, benchmark = asked.name, load(asked.name)
+    for subject, config in stored.config.pairs():
+        name, benchmark = config.name, load(config.name)
         for scored in store.scored(stored.id, subject, name):
             trial = scored.trial
             base = {
@@ -76,7 +76,7 @@ def _rows(store: Reader, stored: StoredRun) -> Iterator[dict[str, Any]]:
             }
             if not scored.attempts:
                 yield {**dict.fromkeys(_SCHEMA), **base, "status": "unanswered"}
-            line = benchmark.item(scored, asked.options)
+            line = benchmark.item(scored, config.options)
             for answer in scored.attempts:
                 yield {
                     **base,

@@ -64,7 +64,7 @@ class Row:
 
     @property
     def baselines(self) -> tuple[tuple[str, float], ...]:
-        return tuple((one.name, one.value) for one in self.result.baselines)
+        return tuple((baseline.name, baseline.value) for baseline in self.result.baselines)
 
     @cached_property
     def line(self) -> ScoreLine:
@@ -139,7 +139,7 @@ def tables_of(records: Sequence[RunRecord]) -> list[Members]:
     for pair in every:
         if pair[1].subject != PEOPLE:
             members.setdefault(table_key(*pair), []).append(pair)
-    asked = {key: _question(*own[0]) for key, own in members.items()}
+    asked = {key: _question(*member[0]) for key, member in members.items()}
     for pair in every:
         if pair[1].subject == PEOPLE:
             question = _question(*pair)
@@ -187,7 +187,9 @@ def _group(pairs: Members, anchors: dict[int, str]) -> Group:
     results = [result for _, result in pairs]
     names = _names(pairs)
     verdicts = _verdicts(results, [replace(own, name=name) for name, (_, own) in zip(names, ordered, strict=True)])
-    found = {one.contender.name: one for rater, verdict in verdicts if not rater for one in verdict.standings}
+    found = {
+        standing.contender.name: standing for rater, verdict in verdicts if not rater for standing in verdict.standings
+    }
     rows = tuple(
         Row(
             record,

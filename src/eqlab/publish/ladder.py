@@ -35,12 +35,12 @@ def ladder(own: Group) -> Group | None:
     if not models or not all(asked_published(row.record, row.result, figures) for row in models):
         return None
     there = {model.spec for row in models for model in row.record.config.models}
-    if there <= {one.model for one in figures.models}:  # published results, chosen by name
+    if there <= {model_figures.model for model_figures in figures.models}:  # published results, chosen by name
         return None
     questions = {item.item for row in models for item in row.result.items}
-    asked = asked_of_figures(figures, revision=True)
+    asked_questions = asked_of_figures(figures, revision=True)
     records = [replace(row.record, results=(row.result,)) for row in own.rows]
-    published = _published(figures, asked, questions, there)
+    published = _published(figures, asked_questions, questions, there)
     found, *others = group([*records, *(_beside(models[0], run) for run in published)])
     if others:  # what does not fit into one table is not compared
         return None
@@ -70,9 +70,11 @@ def _rank(rank: tuple[int, int]) -> str:
     return f"is {rank[0]}" if rank[0] == rank[1] else f"is {rank[0]} to {rank[1]}"
 
 
-def _published(figures: Figures, asked: AskedQuestions, questions: set[str], there: set[str]) -> list[PublishedRun]:
-    by_name = {one.model: one for one in figures.models}
-    return [run_of_figures(by_name[name], asked, questions) for name in LANDSCAPE if name not in there]
+def _published(
+    figures: Figures, asked_questions: AskedQuestions, questions: set[str], there: set[str]
+) -> list[PublishedRun]:
+    by_name = {model_figures.model: model_figures for model_figures in figures.models}
+    return [run_of_figures(by_name[name], asked_questions, questions) for name in LANDSCAPE if name not in there]
 
 
 def _beside(row: Row, run: PublishedRun) -> RunRecord:

@@ -41,7 +41,10 @@ class Conclusion:
 
 def conclusions(scored: Iterable[tuple[StoredRun, Sequence[Result]]]) -> list[Conclusion]:
     """In the order of the report's tables."""
-    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in scored]
+    records = [
+        RunRecord(stored_run.config, stored_run.created_at, stored_run.provenance, tuple(own))
+        for stored_run, own in scored
+    ]
     found = []
     for one in group(records):
         verdicts = [verdict_data(verdict, one.things, rater) for rater, verdict in one.verdicts]
@@ -102,8 +105,8 @@ class Finished(Outcome):
         stopped += [f"{subject}: {why}" for subject, why in self.lost.items()]
         stopped += ["Stopped early; what was answered is stored."] if self.interrupted else []
         stopped += [f"Stopped before a limit ({self.limit})."] if self.limit else []
-        found = self.results
-        return [*stopped, *_titled(conclusions([(found.stored, found)]))]
+        run_results = self.results
+        return [*stopped, *_titled(conclusions([(run_results.stored, run_results)]))]
 
 
 def run(prepared: "Prepared | Request", store: "Store", **options: Any) -> Finished:
@@ -132,13 +135,21 @@ class Compared(Comparison):
 def comparison_forest(one: Comparison) -> Forest:
     """Everybody of a comparison on one axis, in the order of the verdict."""
     lines = tuple(
-        ForestLine(own.contender.name, own.contender.score, own.rank, own.contender.ranked, own.contender.people)
-        for own in one.verdict.standings
+        ForestLine(
+            standing.contender.name,
+            standing.contender.score,
+            standing.rank,
+            standing.contender.ranked,
+            standing.contender.people,
+        )
+        for standing in one.verdict.standings
     )
     first = one.entries[0].result
     scale = first.others.score_range if one.rater and first.others else first.score_range
-    floors = [] if one.rater else [[(base.name, base.value) for base in own.result.baselines] for own in one.entries]
-    named = next((own.score.name for own in one.entries if is_number(own.score.value)), "")
+    floors = (
+        [] if one.rater else [[(base.name, base.value) for base in entry.result.baselines] for entry in one.entries]
+    )
+    named = next((entry.score.name for entry in one.entries if is_number(entry.score.value)), "")
     return Forest(f"{one.title}, rated by {one.rater}" if one.rater else one.title, named, lines, scale, widest(floors))
 
 
@@ -149,7 +160,7 @@ class ComparedRuns(Comparisons):
         return "\n".join(f"{one.title}: {one}" if len(self) > 1 else str(one) for one in self)
 
     def plot(self, *, size: str = "") -> Picture:
-        return forest_picture([comparison_forest(one) for one in self], size_named(size))
+        return forest_picture([comparison_forest(comparison) for comparison in self], size_named(size))
 
 
 def compare_runs(
@@ -161,7 +172,8 @@ def compare_runs(
 ) -> ComparedRuns:
     """What `eqlab compare` says of runs (ids, `last`, what `eqlab.run` or `find_run` returned), `published:MODEL` and
     result files. `uncalibrated`: also what a judge says that nobody has held against people."""
-    found = frames.compare_runs(*names, store=store, data=data, joint=joint, uncalibrated=uncalibrated)
+    comparisons = frames.compare_runs(*names, store=store, data=data, joint=joint, uncalibrated=uncalibrated)
     return ComparedRuns(
-        Compared(**{part.name: getattr(one, part.name) for part in fields(Comparison)}) for one in found
+        Compared(**{part.name: getattr(comparison, part.name) for part in fields(Comparison)})
+        for comparison in comparisons
     )

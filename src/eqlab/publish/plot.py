@@ -94,7 +94,7 @@ def plot(
         stored = [store.find_run(one) if isinstance(one, str) else one for one in named]
         found = list(with_panels(store, pooled(store, results_of(store, stored))))
     every = [*found, *beside]
-    return picture([RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in every],
+    return picture([RunRecord(run.config, run.created_at, run.provenance, tuple(own)) for run, own in every],
                    kind_named(kind), size_named(size), alone=alone)  # fmt: skip
 
 
@@ -106,10 +106,10 @@ def size_named(name: str) -> tuple[int, int] | None:
     return SIZES[_named("--size", name, tuple(SIZES))] if name else None
 
 
-def _named(flag: str, name: str, known: tuple[Choice, ...]) -> Choice:
-    found = next((one for one in known if one == name), None)
+def _named(flag: str, name: str, choices: tuple[Choice, ...]) -> Choice:
+    found = next((one for one in choices if one == name), None)
     if found is None:
-        raise UsageError(f"{flag} '{name}' is unknown.", did_you_mean(name, known, f"Choose {', '.join(known)}."))
+        raise UsageError(f"{flag} '{name}' is unknown.", did_you_mean(name, choices, f"Choose {', '.join(choices)}."))
     return found
 
 
@@ -182,12 +182,12 @@ def _among_people(one: Group) -> str | None:
     dots = []
     for row in rows:
         result = row.result
-        own = next((made for made in result.estimates if made.name == norms.measure), result.headline)
+        estimate = next((made for made in result.estimates if made.name == norms.measure), result.headline)
         place = result.percentile
-        if own.value is None or place is None or place.value is None:
+        if estimate.value is None or place is None or place.value is None:
             continue
         words = f"{row.name} {norms.relation} {percentile_text(place)}"
-        dots.append(Dot(row.name, own.value, place.value, bounds_of(own), bounds_of(place), words))
+        dots.append(Dot(row.name, estimate.value, place.value, bounds_of(estimate), bounds_of(place), words))
     but = f"; {norms.caution}" if norms.caution else ""
     under = f"The curve: {norms.people} people ({norms.source}){but}"
     label = norms.measure or placed[0].headline.name
@@ -215,19 +215,19 @@ text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Arial,sans-
 """
 
 
-def _heat(found: HeatMap, title: str) -> str:
+def _heat(heat_map: HeatMap, title: str) -> str:
     """Rows are emotions, columns subjects; the tint repeats the number."""
     left, top, row = 220, 76, 30
-    column = (WIDTH - left - 16) // max(1, len(found.columns))
-    height = top + row * len(found.rows) + 20
+    column = (WIDTH - left - 16) // max(1, len(heat_map.columns))
+    height = top + row * len(heat_map.rows) + 20
     letters = max(6, column // 9)
-    parts = [f'<text class="title" x="16" y="28">{_text(f"{title}: {found.measure}")}</text>']
-    for index, name in enumerate(found.columns):
+    parts = [f'<text class="title" x="16" y="28">{_text(f"{title}: {heat_map.measure}")}</text>']
+    for index, name in enumerate(heat_map.columns):
         x = left + column * index + column // 2
         parts.append(
             f'<text class="soft" x="{x}" y="{top - 12}" text-anchor="middle">{_text(short_name(name, letters))}</text>'
         )
-    for place, (name, cells) in enumerate(found.rows):
+    for place, (name, cells) in enumerate(heat_map.rows):
         y = top + row * place
         parts.append(f'<text x="16" y="{y + 20}">{_text(short(name, 28))}</text>')
         for index, cell in enumerate(cells):
@@ -343,22 +343,22 @@ class Priced:
 
 def cost_chart(title: str, measure: str, some: Sequence[Spent], width: int) -> str | None:
     """The drawing as a file of its own; None where nobody has both a score and a cost."""
-    axis, found = _priced([one for one in some if is_number(one.score.value)])
+    axis, found = _priced([cost for cost in some if is_number(cost.score.value)])
     if not found:
         return None
-    missing = [one.name for one in some if one.name not in {priced.name for priced in found}]
+    missing = [cost.name for cost in some if cost.name not in {priced.name for priced in found}]
     under = "The dashed line joins those that no cheaper model beats."
     if missing:
         under += f" Not drawn, because their cost is unknown: {', '.join(missing[:5])}{' …' * (len(missing) > 5)}."
     dots = tuple(
         Dot(
-            one.name,
-            one.each,
-            one.score.value or 0.0,
-            y_bounds=bounds_of(one.score),
-            words=f"{one.name} {number(one.score.value, one.score.digits)} at {amount(one.each)}",
+            priced.name,
+            priced.each,
+            priced.score.value or 0.0,
+            y_bounds=bounds_of(priced.score),
+            words=f"{priced.name} {number(priced.score.value, priced.score.digits)} at {amount(priced.each)}",
         )
-        for one in found
+        for priced in found
     )
     drawn = Scatter(
         f"{title}: score and cost", short(under, 160), axis, f"{measure}, 95 % intervals", dots, log=True, steps=True
@@ -368,14 +368,14 @@ def cost_chart(title: str, measure: str, some: Sequence[Spent], width: int) -> s
 
 def _priced(some: Sequence[Spent]) -> tuple[str, list[Priced]]:
     """In money if all have a known price in one currency, else in tokens; those without are left out."""
-    used = [(one, one.usage) for one in some if one.usage is not None and one.usage.answers]
+    used = [(cost, cost.usage) for cost in some if cost.usage is not None and cost.usage.answers]
     currencies = {usage.currency for _, usage in used if usage.cost is not None}
     if used and len(currencies) == 1 and all(usage.cost for _, usage in used):
-        each = [Priced(one.name, one.score, 1000 * (usage.cost or 0) / usage.answers) for one, usage in used]
+        each = [Priced(cost.name, cost.score, 1000 * (usage.cost or 0) / usage.answers) for cost, usage in used]
         return f"{currencies.pop()} for 1,000 answers", each
     counted = [
-        Priced(one.name, one.score, ((usage.tokens_in or 0) + (usage.tokens_out or 0)) / usage.answers)
-        for one, usage in used
+        Priced(cost.name, cost.score, ((usage.tokens_in or 0) + (usage.tokens_out or 0)) / usage.answers)
+        for cost, usage in used
         if usage.tokens_in is not None or usage.tokens_out is not None
     ]
-    return "tokens for one answer, prompt included", [one for one in counted if one.each > 0]
+    return "tokens for one answer, prompt included", [priced for priced in counted if priced.each > 0]

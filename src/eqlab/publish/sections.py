@@ -92,17 +92,19 @@ class Profile:
 
 def profiles_of(groups: Sequence[Group]) -> list[Profile]:
     """One per subject, in the order of the tables; only subjects of which it says more than the score tables do."""
-    found: dict[str, Profile] = {}
+    profiles: dict[str, Profile] = {}
     for group in groups:
         own_people = [_line(row, group.scale, ": people") for row in group.rows if row.people]
         for row in group.rows:
             if row.result.others is not None:
                 for arm, lines in _arms(row):
-                    found.setdefault(arm, Profile(arm)).lines.extend(lines)
+                    profiles.setdefault(arm, Profile(arm)).lines.extend(lines)
             elif not row.people:
-                profile = found.setdefault(subject_name(row.result.subject), Profile(subject_name(row.result.subject)))
+                profile = profiles.setdefault(
+                    subject_name(row.result.subject), Profile(subject_name(row.result.subject))
+                )
                 profile.lines += [_line(row, group.scale), *own_people, *_beside_people(row)]
-    return [profile for profile in found.values() if _says_more(profile.lines)]
+    return [profile for profile in profiles.values() if _says_more(profile.lines)]
 
 
 def _says_more(lines: Sequence[ProfileLine]) -> bool:
@@ -111,50 +113,50 @@ def _says_more(lines: Sequence[ProfileLine]) -> bool:
     return len(own) > 1 or any(line.people and not line.anchor for line in lines)
 
 
-def _line(one: Row, scale: Range, whose: str = "") -> ProfileLine:
-    head = one.result.headline
+def _line(row: Row, scale: Range, whose: str = "") -> ProfileLine:
+    head = row.result.headline
     detail = head.note if head.value is None else head.name
-    item_set = one.result.rules.get("item_set")
+    item_set = row.result.rules.get("item_set")
     detail += f", {item_set} items" if item_set else ""
-    best = best_baseline(one.result.baselines, one.result.better)
+    best = best_baseline(row.result.baselines, row.result.better)
     if best is not None and head.value is not None:
         detail += f"; without any skill at best {number(best.value, head.digits)} ({best.name})"
     return ProfileLine(
-        f"{one.result.title}{whose}", detail, head, scale, one.baselines, one.result.valid, one.people, one.anchor
+        f"{row.result.title}{whose}", detail, head, scale, row.baselines, row.result.valid, row.people, row.anchor
     )
 
 
-def _beside_people(one: Row) -> Iterator[ProfileLine]:
+def _beside_people(row: Row) -> Iterator[ProfileLine]:
     """The subject's and people's number of one measure, on one axis."""
-    for own, people in one.result.beside_people:
-        scale = table_range([own, people])
-        yield ProfileLine(one.result.title, own.name, own, scale, valid=one.result.valid, anchor=one.anchor)
-        yield ProfileLine(f"{one.result.title}: people", f"{people.name}, published", people, scale, people=True)
+    for estimate, people in row.result.beside_people:
+        scale = table_range([estimate, people])
+        yield ProfileLine(row.result.title, estimate.name, estimate, scale, valid=row.result.valid, anchor=row.anchor)
+        yield ProfileLine(f"{row.result.title}: people", f"{people.name}, published", people, scale, people=True)
 
 
-def _arms(one: Row) -> Iterator[tuple[str, list[ProfileLine]]]:
+def _arms(row: Row) -> Iterator[tuple[str, list[ProfileLine]]]:
     """Whoever's replies were rated has its number in its profile, and the rater named beside it."""
-    told = one.result.others
-    if told is None:
+    others = row.result.others
+    if others is None:
         return
-    rater = "people" if one.people else f"a judge, {subject_name(one.result.subject).removeprefix('judge:')}"
-    scale = common_range([told.score_range])
-    title = f"{told.title}, rated by {rater}"
+    rater = "people" if row.people else f"a judge, {subject_name(row.result.subject).removeprefix('judge:')}"
+    scale = common_range([others.score_range])
+    title = f"{others.title}, rated by {rater}"
     human = [
-        ProfileLine(f"{title}: people", f"{told.detail}, written by people", share, scale, people=True)
-        for name, share in told.shares
-        if name == told.written_by_people
+        ProfileLine(f"{title}: people", f"{others.detail}, written by people", share, scale, people=True)
+        for name, share in others.shares
+        if name == others.written_by_people
     ]
-    for name, share in told.shares:
-        if name != told.written_by_people:
-            line = ProfileLine(title, told.detail, share, scale, valid=one.result.valid, anchor=one.anchor)
+    for name, share in others.shares:
+        if name != others.written_by_people:
+            line = ProfileLine(title, others.detail, share, scale, valid=row.result.valid, anchor=row.anchor)
             yield subject_name(name), [line, *human]
 
 
 def measured_branches(groups: Sequence[Group]) -> Table:
     """Which of the four branches of emotional intelligence the results measure, and which none could."""
     asked: dict[str, set[str]] = {}
-    for row in (row for one in groups for row in one.rows):
+    for row in (row for group in groups for row in group.rows):
         benchmark = find(row.result.benchmark)
         for branch in branches_of(benchmark) if benchmark else ():
             asked.setdefault(branch, set()).add(row.result.title)
@@ -170,32 +172,32 @@ def measured_branches(groups: Sequence[Group]) -> Table:
     return Table("The four branches of emotional intelligence", titles, rows, note)
 
 
-def heat_of(one: Group) -> svg.HeatMap | None:
+def heat_of(group: Group) -> svg.HeatMap | None:
     """Emotions by the subjects of one table, people of a published study last."""
-    known = [(row, row.result.emotions) for row in one.rows if row.result.emotions is not None]
+    known = [(row, row.result.emotions) for row in group.rows if row.result.emotions is not None]
     if not known:
         return None
     first = known[0][1]
-    same = [(row, own) for row, own in known if own.measure == first.measure]
-    columns = [svg.HeatColumn(row.name, own.estimates, row.anchor) for row, own in same]
-    people = next((own.people for _, own in same if own.people), ())
+    same = [(row, emotion) for row, emotion in known if emotion.measure == first.measure]
+    columns = [svg.HeatColumn(row.name, emotion.estimates, row.anchor) for row, emotion in same]
+    people = next((emotion.people for _, emotion in same if emotion.people), ())
     if people:
         columns.append(svg.HeatColumn("people, published", people))
     return svg.heat_map(first.measure, columns, first.note)
 
 
-def length_of(one: Group) -> LengthView | None:
+def length_of(group: Group) -> LengthView | None:
     """The table at equal length; None where there are not two models to compare."""
-    rows = [row for row in one.rows if row.result.ranked and row.result.valid and not row.people]
-    known = {row.name: row.result for row in rows if row.result.headline.value is not None}
-    return length_view(known) if len(known) > 1 else None
+    rows = [row for row in group.rows if row.result.ranked and row.result.valid and not row.people]
+    results = {row.name: row.result for row in rows if row.result.headline.value is not None}
+    return length_view(results) if len(results) > 1 else None
 
 
-def apart_of(one: Group) -> Table | None:
+def apart_of(group: Group) -> Table | None:
     """Where the subjects of one table disagree most."""
-    scores = {row.name: item_means(row.result.items) for row in one.rows if row.result.ranked}
-    titles = {item.item: item.title for row in one.rows for item in row.result.items}
-    return disagreement.disagreement({name: own for name, own in scores.items() if own}, titles)
+    scores = {row.name: item_means(row.result.items) for row in group.rows if row.result.ranked}
+    titles = {item.item: item.title for row in group.rows for item in row.result.items}
+    return disagreement.disagreement({name: score for name, score in scores.items() if score}, titles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +216,8 @@ class Links:
         """The list of the items behind a cell; empty if there is none."""
         if anchor not in self.places:
             return f"#{anchor}-items" if anchor else ""
-        own = self.places[anchor].topics.get(topic)
-        return f"{self.folder}/{own[0].href}" if own else ""
+        item_pages = self.places[anchor].topics.get(topic)
+        return f"{self.folder}/{item_pages[0].href}" if item_pages else ""
 
     def pages(self, anchor: str) -> list[tuple[str, int, int]]:
         own = self.places.get(anchor)
@@ -227,5 +229,5 @@ def no_links() -> Links:
 
 
 def links_to(folder: str, groups: Sequence[Group]) -> Links:
-    rows = [row for one in groups for row in one.rows if not row.again]
+    rows = [row for group in groups for row in group.rows if not row.again]
     return Links(folder, {row.anchor: places(row.anchor, row.result.items) for row in rows})

@@ -84,7 +84,7 @@ def reproduce(data: Path | None) -> Report:
     files = {source(language): published.read(source(language), folder) for language in LANGUAGES}
     languages = {language: read_language(files, language) for language in LANGUAGES}
     answers, unread = _answer_files(folder, languages)
-    rows = [_model_row(one) for language in LANGUAGES for one in answers if one.language == language]
+    rows = [_model_row(answer) for language in LANGUAGES for answer in answers if answer.language == language]
     rows += [row for language in languages.values() for row in _baselines(language)]
     return {"rows": rows, "summary": _summary(rows, answers, languages, unread)}
 
@@ -122,10 +122,10 @@ def _read(name: str, content: bytes, setting: str, language: Language) -> Answer
 # -- measures --------------------------------------------------------------------------------------------------------
 
 
-def _model_row(one: Answers) -> Row:
-    read = one.read(exact)
-    also = {name: one.read(how) for name, how in (("normalised", normalised), ("lenient", lenient))}
-    return _row(one.setting, one.language, one.model, one.gold, read, also, _RULE)
+def _model_row(answers: Answers) -> Row:
+    read = answers.read(exact)
+    also = {name: answers.read(how) for name, how in (("normalised", normalised), ("lenient", lenient))}
+    return _row(answers.setting, answers.language, answers.model, answers.gold, read, also, _RULE)
 
 
 def _row(
@@ -222,12 +222,12 @@ def _expected(language: str, who: str, n: int, share: float) -> Row:
 def _summary(
     rows: Sequence[Row], answers: Sequence[Answers], languages: Mapping[str, Language], unread: Sequence[str]
 ) -> Row:
-    here = {one.file for one in answers}
-    known = [one.name for one in published.manifest() if one.source == "culemo" and one.path.endswith(".json")]
+    here = {answer.file for answer in answers}
+    known = [file.name for file in published.manifest() if file.source == "culemo" and file.path.endswith(".json")]
     return {
         "rows": len(rows),
         "files": len(answers),
-        "models": sorted({one.model for one in answers}),
+        "models": sorted({answer.model for answer in answers}),
         "missing_files": [name for name in known if name not in here],
         "unread_files": list(unread),
         "languages": [_language_row(language, rows) for language in LANGUAGES],
@@ -263,10 +263,10 @@ def _language_row(language: str, rows: Sequence[Row]) -> Row:
 
 def _effects(answers: Sequence[Answers], languages: Mapping[str, Language]) -> Iterator[Row]:
     """What naming the country does, and what asking in the language of the country does, on the same questions."""
-    by = {(one.model, one.language, one.setting): one for one in answers}
+    by = {(answer.model, answer.language, answer.setting): answer for answer in answers}
     names = (("country named − not named", OWN, WITHOUT), ("own language − English", OWN, ENGLISH))
     for effect, first, second in names:
-        for model in sorted({one.model for one in answers}):
+        for model in sorted({answer.model for answer in answers}):
             for language in LANGUAGES:
                 one, other = by.get((model, language, first)), by.get((model, language, second))
                 if one is None or other is None or len(one.gold) != len(other.gold):

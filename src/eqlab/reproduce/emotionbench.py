@@ -150,7 +150,7 @@ def _row(
     place = _place(row, None if change is None or change.factor_index is None else change.factor_index + 1)
     if keying != "keyed" and place in printed_values():
         row["printed"], row["printed_direction"] = printed_values()[place]
-        row["agrees"] = all(one.agrees for one in _beside_print(row))
+        row["agrees"] = all(compared.agrees for compared in _beside_print(row))
         if not row["agrees"]:
             notes.insert(0, _explanation(place))
     return row | {"note": "; ".join(notes), "keying": keying}
@@ -367,10 +367,10 @@ def _with_arrow(change: float, direction: str | None) -> str:
     return f"{ARROWS.get(direction or '', '')} {change:+.1f}".strip()
 
 
-def _views_table(found: Row) -> Table:
+def _views_table(row: Row) -> Table:
     rules = ("as_published", "holm", "situation_as_unit", "honest")
     measures = ("design_effect", "correlation", "mae")
-    reliability = found["people_reliability"]
+    reliability = row["people_reliability"]
     ceiling = (
         "People's split-half reliability, the ceiling of the correlations: "
         + ", ".join(f"{name} {value:.2f}" for name, value in reliability.items() if value is not None)
@@ -390,7 +390,7 @@ def _views_table(found: Row) -> Table:
                 *(model[f"significant_{rule}"] for rule in rules),
                 *(part[name] for name in measures for part in model["subscales"].values()),
             )
-            for model in found["models"]
+            for model in row["models"]
         ),
         note=ceiling,
     )

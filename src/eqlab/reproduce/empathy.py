@@ -76,19 +76,19 @@ def reproduce(data: Path | None) -> Report:
         "words_whitespace": words,
     }
     report["published_2403.05572"] = three_groups(report)
-    report["published"] = [_claimed(one) for one in compare(claims(report), report)]
+    report["published"] = [_claimed(compared) for compared in compare(claims(report), report)]
     return report
 
 
-def _claimed(one: Compared) -> Row:
-    key = one.claim.key
+def _claimed(compared: Compared) -> Row:
+    key = compared.claim.key
     return {
         "paper": key["paper"],
         "claim": key["claim"],
-        "printed": one.claim.printed,
-        "recomputed": one.recomputed,
-        "verdict": one.verdict,
-        "explanation": one.claim.rule,
+        "printed": compared.claim.printed,
+        "recomputed": compared.recomputed,
+        "verdict": compared.verdict,
+        "explanation": compared.claim.rule,
         "source": key["source"],
     }
 
@@ -182,8 +182,8 @@ def _gain_and_chi2(place: int, report: Report) -> Row:
     return {"gain_pct": entry["gain_pct"], "chi2": entry["chi2"]}
 
 
-def _chi2_is(printed: float, found: Row) -> bool:
-    return found["chi2"] is not None and abs(found["chi2"] - printed) <= to_digits(2)
+def _chi2_is(printed: float, row: Row) -> bool:
+    return row["chi2"] is not None and abs(row["chi2"] - printed) <= to_digits(2)
 
 
 def _design() -> Iterator[Claim]:

@@ -170,8 +170,8 @@ def _contrasts(fit: OrdinalFit) -> Row:
 
 def _equivalence(fit: OrdinalFit) -> Row:
     gap = fit.contrast({"chatgpt_empathy": 1.0, "chatgpt": -1.0})
-    found = tost(gap.est, gap.se, (-EQUIVALENCE_MARGIN, EQUIVALENCE_MARGIN))
-    return {**as_dict(found), "scale": "log-odds; the margin is an odds ratio of 1.2 either way"}
+    equivalence = tost(gap.est, gap.se, (-EQUIVALENCE_MARGIN, EQUIVALENCE_MARGIN))
+    return {**as_dict(equivalence), "scale": "log-odds; the margin is an odds ratio of 1.2 either way"}
 
 
 def _pooled(data: Columns, arm: str) -> Row:
@@ -197,8 +197,8 @@ def _pooled(data: Columns, arm: str) -> Row:
     return {
         "mean_effect": as_dict(fit.coefficients[arm]),
         "sd_between_emotions": fit.sd["arm|emotion"],
-        "per_emotion_log_odds": {str(one.level): [one.est, one.low, one.high] for one in levels},
-        "n_emotions_95ci_above_0": sum(one.low > 0 for one in levels),
+        "per_emotion_log_odds": {str(level.level): [level.est, level.low, level.high] for level in levels},
+        "n_emotions_95ci_above_0": sum(estimate.low > 0 for estimate in levels),
         "approximation": "empirical Bayes modes, Laplace; intervals with the parameters' uncertainty to first order",
     }
 
@@ -228,13 +228,13 @@ def _multiverse(study: PublishedStudy, arm: str) -> list[Row]:
             [len(set(raters[rating.rater].teq)) == 1 for rating in ratings]
         ),
     }
-    found = multiverse(
+    universes = multiverse(
         np.array([rating.value == 3 for rating in ratings], dtype=float),
         np.array([rating.arm == arm for rating in ratings]),
         np.array([rating.rater for rating in ratings]),
         rules,
     )
-    return [as_dict(universe) for universe in found]
+    return [as_dict(universe) for universe in universes]
 
 
 def power_json(groups: Mapping[str, Any], effects: Mapping[str, float], crossed: OrdinalFit) -> Row:

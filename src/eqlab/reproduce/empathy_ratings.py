@@ -250,7 +250,7 @@ def _straight(study: PublishedStudy, arm: str) -> dict[str, int]:
     for rating in study.ratings:
         if rating.arm == arm:
             values.setdefault(rating.rater, []).append(rating.value)
-    same = [given[0] for given in values.values() if len(given) == BATCH_SIZE and len(set(given)) == 1]
+    same = [value[0] for value in values.values() if len(value) == BATCH_SIZE and len(set(value)) == 1]
     return {"raters": len(same), "of_which_all_good": sum(value == 3 for value in same)}
 
 

@@ -64,7 +64,7 @@ class Version:
 
     def pairs(self, benchmark: str, order: Sequence[str]) -> "Pairs":
         return self.of(
-            {name: one.value for name, one in values(benchmark, list(self.scores), order, self.arena).items()}
+            {name: score.value for name, score in values(benchmark, list(self.scores), order, self.arena).items()}
         )
 
     def of(self, other: Mapping[str, float]) -> "Pairs":
@@ -84,7 +84,7 @@ class Pairs:
 
     def only(self, keep: Callable[[str, float, float], bool]) -> "Pairs":
         triples = zip(self.models, self.other, self.eqbench, strict=True)
-        kept = [place for place, one in enumerate(triples) if keep(*one)]
+        kept = [place for place, triple in enumerate(triples) if keep(*triple)]
         names = tuple(self.models[place] for place in kept)
         return Pairs(names, self.other[kept], self.eqbench[kept], self.family[kept])
 
@@ -345,12 +345,12 @@ def _arena(benchmark: str, chosen: Sequence[str]) -> dict[str, float]:
     """The table's figures: of models whose name fits no version exactly, those chosen."""
     open_to_choice = {"gpt-4-0314", "gpt-4-0613", "gpt-3.5-turbo-0301", "gpt-3.5-0613", *_VICUNA, _OASST}
     return {
-        one.model: one.value
-        for one in external_scores()
-        if one.benchmark == benchmark
-        and one.kind == ARENA
-        and one.date == ARENA_EARLIER
-        and (one.model in chosen or (one.same and one.model not in open_to_choice))
+        score.model: score.value
+        for score in external_scores()
+        if score.benchmark == benchmark
+        and score.kind == ARENA
+        and score.date == ARENA_EARLIER
+        and (score.model in chosen or (score.same and score.model not in open_to_choice))
     }
 
 
@@ -392,9 +392,9 @@ def _r_difference(totals: Floats) -> Floats:
 
 def _same_models(first: Version, second: Version) -> Iterator[Row]:
     """Models with a score in both versions, so that a difference is not one of lists."""
-    names = {one: _BOTH_VERSIONS.get(one, one) for one in first.scores}
+    names = {score: _BOTH_VERSIONS.get(score, score) for score in first.scores}
     shared = {one: other for one, other in names.items() if other in second.scores}
-    mmlu = {name: one.value for name, one in values("MMLU", list(shared), REPORTED, ARENA_V1).items()}
+    mmlu = {name: score.value for name, score in values("MMLU", list(shared), REPORTED, ARENA_V1).items()}
     pairs = first.of({name: value for name, value in mmlu.items() if name in shared})
     later = Pairs(
         pairs.models, pairs.other, np.array([second.scores[shared[name]] for name in pairs.models]), pairs.family

@@ -63,13 +63,13 @@ def reproduce(data: Path | None) -> Report:
 
 def claims(ratings: Sequence[Ratings]) -> Iterator[Claim]:
     printed = _printed()
-    for one in ratings:
-        for scale in one.scales:
-            columns = _columns(one, scale)
-            for who, quantity, value, rule, digits in _values(one, scale, columns):
-                text = printed.get((one.framework.name, scale, who, quantity))
+    for rating in ratings:
+        for scale in rating.scales:
+            columns = _columns(rating, scale)
+            for who, quantity, value, rule, digits in _values(rating, scale, columns):
+                text = printed.get((rating.framework.name, scale, who, quantity))
                 yield Claim(
-                    {"framework": one.framework.name, "scale": scale, "who": who, "quantity": quantity},
+                    {"framework": rating.framework.name, "scale": scale, "who": who, "quantity": quantity},
                     None if text is None else float(text),
                     partial(_call, value),
                     to_digits(digits),
@@ -88,9 +88,9 @@ def _printed() -> dict[Key, str]:
     return {(row["framework"], row["scale"], row["who"], row["quantity"]): row["printed"] for row in found}
 
 
-def _columns(one: Ratings, scale: str) -> dict[str, Floats]:
+def _columns(ratings: Ratings, scale: str) -> dict[str, Floats]:
     """Every rater's values to hundredths, as published, and the experts' median."""
-    columns = {rater: np.round(np.array(one.values[rater][scale]), 2) for rater in RATERS}
+    columns = {rater: np.round(np.array(ratings.values[rater][scale]), 2) for rater in RATERS}
     columns[PANEL] = np.median([columns[expert] for expert in EXPERTS], axis=0)
     return columns
 
@@ -99,15 +99,15 @@ Value = tuple[str, str, Callable[[], Estimate | float | None], str, int]
 """Who, quantity, how it is had, by which rule, and the digits that print has."""
 
 
-def _values(one: Ratings, scale: str, columns: Mapping[str, Floats]) -> Iterator[Value]:
+def _values(ratings: Ratings, scale: str, columns: Mapping[str, Floats]) -> Iterator[Value]:
     for pair in (*_PUBLISHED, *_FURTHER):
         yield from _agreement(pair, columns, published_pair=pair in _PUBLISHED)
     yield from _alphas(columns)
     yield from _left_out(columns)
     yield from _same_number(columns)
-    ends = f"scale {one.framework.low} to {one.framework.high}"
+    ends = f"scale {ratings.framework.low} to {ratings.framework.high}"
     for rater in RATERS:
-        yield rater, "mean", partial(mean_estimate, "", one.values[rater][scale]), ends, 2
+        yield rater, "mean", partial(mean_estimate, "", ratings.values[rater][scale]), ends, 2
 
 
 def _agreement(pair: tuple[str, str], columns: Mapping[str, Floats], *, published_pair: bool) -> Iterator[Value]:
@@ -197,11 +197,11 @@ def _same_number(columns: Mapping[str, Floats]) -> Iterator[Value]:
         yield rater, quantity, partial(_share, same), rule, 4
 
 
-def same_as_experts(one: Ratings) -> dict[str, Floats]:
+def same_as_experts(ratings: Ratings) -> dict[str, Floats]:
     """Of the constant answer, the models and the crowd: by talk and scale, whether it is the experts' median."""
     found: dict[str, list[Floats]] = {}
-    for scale in one.scales:
-        columns = _columns(one, scale)
+    for scale in ratings.scales:
+        columns = _columns(ratings, scale)
         experts = _whole(columns[PANEL])
         values, counts = np.unique(experts, return_counts=True)
         found.setdefault("constant", []).append(experts == values[int(np.argmax(counts))])
@@ -224,14 +224,14 @@ def _share(hits: Floats) -> Estimate:
 
 
 def _summary(compared: Sequence[Compared], ratings: Sequence[Ratings], missing: Sequence[str]) -> Row:
-    scales = sum(len(one.scales) for one in ratings)
-    moved = [one for one in _pairs(compared) if _moves(*one)]
+    scales = sum(len(rating.scales) for rating in ratings)
+    moved = [pair for pair in _pairs(compared) if _moves(*pair)]
     return {
         **summary(compared),
-        "frameworks": [one.framework.name for one in ratings],
+        "frameworks": [rating.framework.name for rating in ratings],
         "missing_frameworks": list(missing),
         "scales": scales,
-        "talks": sum(len(one.talks) for one in ratings),
+        "talks": sum(len(rating.talks) for rating in ratings),
         "kappas_published": len(_PUBLISHED) * scales,
         "kappas_moved_by_distances": len(moved),
         "largest_move": max((abs(a - b) for a, b in moved), default=None),
@@ -260,25 +260,27 @@ def _stacked(ratings: Sequence[Ratings], pairs: Sequence[tuple[str, str]]) -> li
     """Of every framework one row a talk, with the columns of all its scales and these pairs: a drawn talk brings them
     all along."""
     found = []
-    for one in ratings:
-        columns = [_columns(one, scale) for scale in one.scales]
-        found.append(np.hstack([pair_rows(own[a].tolist(), own[b].tolist()) for own in columns for a, b in pairs]))
+    for rating in ratings:
+        columns = [_columns(rating, scale) for scale in rating.scales]
+        found.append(
+            np.hstack([pair_rows(column[a].tolist(), column[b].tolist()) for column in columns for a, b in pairs])
+        )
     return found
 
 
 def _median_kappa(totals: Sequence[Floats]) -> Floats:
-    return np.asarray(np.nanmedian(np.concatenate([_kappas(own) for own in totals], axis=-1), axis=-1))
+    return np.asarray(np.nanmedian(np.concatenate([_kappas(total) for total in totals], axis=-1), axis=-1))
 
 
 def _medians(ratings: Sequence[Ratings]) -> list[Row]:
     """The median kappa (distances) over all scales."""
     groups = {"pairs of experts": _PUBLISHED[:3]} | {f"{PANEL}, {who}": ((PANEL, who),) for who in (*MODELS, CROWD)}
     rows = []
-    for framework in ("all", *(one.framework.name for one in ratings)):
-        own = [one for one in ratings if framework in ("all", one.framework.name)]
+    for framework in ("all", *(rating.framework.name for rating in ratings)):
+        own = [rating for rating in ratings if framework in ("all", rating.framework.name)]
         for who, pairs in groups.items():
-            found = _drawn(_stacked(own, pairs), _median_kappa, sum(len(one.scales) for one in own))
-            rows.append({"framework": framework, "who": who, **_bounds(found)})
+            estimate = _drawn(_stacked(own, pairs), _median_kappa, sum(len(one.scales) for one in own))
+            rows.append({"framework": framework, "who": who, **_bounds(estimate)})
     return rows
 
 
@@ -293,7 +295,7 @@ def _differences(ratings: Sequence[Ratings]) -> list[Row]:
 
 
 def _difference(totals: Sequence[Floats]) -> Floats:
-    halves = [np.split(own, 2, axis=-1) for own in totals]
+    halves = [np.split(total, 2, axis=-1) for total in totals]
     return np.asarray(_median_kappa([half[0] for half in halves]) - _median_kappa([half[1] for half in halves]))
 
 
@@ -302,17 +304,17 @@ def _severities(ratings: Sequence[Ratings]) -> list[Row]:
     rows = []
     for rater in RATERS:
         gaps = []
-        for one in ratings:
-            width = one.framework.high - one.framework.low
-            for scale in one.scales:
-                columns = _columns(one, scale)
+        for rating in ratings:
+            width = rating.framework.high - rating.framework.low
+            for scale in rating.scales:
+                columns = _columns(rating, scale)
                 gaps.append(float((columns[rater] - columns[PANEL]).mean()) / width)
         rows.append({"who": rater, "mean": fmean(gaps), "lowest": min(gaps), "highest": max(gaps)})
     return rows
 
 
-def _bounds(found: Estimate) -> Row:
-    return {"kappa": found.value, "low": found.low, "high": found.high, "scales": found.n}
+def _bounds(estimate: Estimate) -> Row:
+    return {"kappa": estimate.value, "low": estimate.low, "high": estimate.high, "scales": estimate.n}
 
 
 # -- what is shown ---------------------------------------------------------------------------------------------------
@@ -348,8 +350,8 @@ def findings(report: Report) -> list[str]:
     return told
 
 
-def _largest(found: Row) -> str:
-    return "" if found["largest_move"] is None else f", by {found['largest_move']:.3f} at most"
+def _largest(row: Row) -> str:
+    return "" if row["largest_move"] is None else f", by {row['largest_move']:.3f} at most"
 
 
 def _name(who: str) -> str:

@@ -78,11 +78,11 @@ def _seceu(folder: Path | None) -> Iterator[Row]:
 def _eqbench(folder: Path | None) -> Iterator[Row]:
     runs = list(PublishedReader(folder).runs())
     models = [float(score) for run in runs if (score := run.facts.get("benchmark_score")) is not None]
-    references = list({one.trial.items[0]: one.trial.key["reference"] for one in runs[0].scored}.values())
+    references = list({scored.trial.items[0]: scored.trial.key["reference"] for scored in runs[0].scored}.values())
     rules = PRESETS["leaderboard"]
 
     def scores(values: Sequence[float]) -> list[float]:
-        filled = [(dict(zip(one, values, strict=True)), one) for one in references]
+        filled = [(dict(zip(reference, values, strict=True)), reference) for reference in references]
         found = (item_score(answer, one, "v2", rules) for answer, one in filled)
         return [10 * score for score in found if score is not None]
 
@@ -117,12 +117,12 @@ def _tombench(folder: Path | None) -> Iterator[Row]:
 
 def _kumar(folder: Path | None) -> Iterator[Row]:
     """How often a rater gives the experts' median; a constant one has kappa 0 all the same."""
-    for one in read_all(published.published_folder(folder))[0]:
-        same = kumar.same_as_experts(one)
+    for ratings in read_all(published.published_folder(folder))[0]:
+        same = kumar.same_as_experts(ratings)
         constant = [100 * float(hit) for hit in same.pop("constant").mean(axis=0)]  # a talk counts once
         raters = [100 * float(hits.mean()) for hits in same.values()]
         trivial = mean_estimate("agreement", constant)
-        name = one.framework.name
+        name = ratings.framework.name
         yield _row("Kumar", name, "each scale's commonest", trivial, raters, "higher", "same as experts, %")
 
 
@@ -140,7 +140,7 @@ def _emobench(folder: Path | None) -> Iterator[Row]:
                 answers.setdefault(f"always {'ABCDEFGH'[place]}", []).append(100.0 * right)
             longest = all(max(question.options, key=len) == question.right for question in questions)
             answers.setdefault("always the longest option", []).append(100.0 * longest)
-        whole = {name: own for name, own in answers.items() if len(own) == len(asked)}
+        whole = {name: answer for name, answer in answers.items() if len(answer) == len(asked)}
         best = max(whole, key=lambda name: fmean(whole[name]))
         yield _row("EmoBench", task, best, mean_estimate("right", whole[best]), [], "higher", "accuracy, %")
 
@@ -152,7 +152,7 @@ def _emotionbench(_: Path | None) -> Iterator[Row]:
         if (questionnaire, level) == ("PANAS", "factor"):
             changes.setdefault(who, {})[subscale, *factor] = float(value)
     people = changes.pop("human")
-    models = [fmean(abs(own[place] - people[place]) for place in people) for own in changes.values()]
+    models = [fmean(abs(change[place] - people[place]) for place in people) for change in changes.values()]
     middle = {one: median(value for (scale, *_), value in people.items() if scale == one) for one, *_ in people}
     same = f"{', '.join(f'{change:+.1f}' for change in middle.values())} in every situation"
     for answer, fixed in ((same, middle), ("never moved", dict.fromkeys(middle, 0.0))):
@@ -162,9 +162,9 @@ def _emotionbench(_: Path | None) -> Iterator[Row]:
 
 def _sage(_: Path | None) -> Iterator[Row]:
     """The emotion with which every talk begins: what is left where nothing that is said matters."""
-    for simulator, own in sage_talks.printed_scores().items():
+    for simulator, score in sage_talks.printed_scores().items():
         fixed = Estimate("score", float(START), sage_talks.PERSONAS, None, float(START), float(START))
-        yield _row("SAGE", f"{simulator} simulates", AS_FOUND, fixed, own, "higher", "score")
+        yield _row("SAGE", f"{simulator} simulates", AS_FOUND, fixed, score, "higher", "score")
 
 
 def _empathy(folder: Path | None) -> Iterator[Row]:

@@ -81,8 +81,12 @@ def rows(cells: Sequence[TalkCell]) -> list[Row]:
     """One row a file, by simulator and model, with its rank among the simulator's models."""
     found = [_row(cell) for cell in sorted(cells, key=lambda cell: (cell.simulator, cell.model))]
     for simulator in {cell.simulator for cell in cells}:
-        own = [cell for cell in cells if cell.simulator == simulator and cell.talks]
-        ranges = dict(zip((cell.file for cell in own), rank_ranges(matrix(own)), strict=True)) if len(own) > 1 else {}
+        talk_cells = [cell for cell in cells if cell.simulator == simulator and cell.talks]
+        ranges = (
+            dict(zip((cell.file for cell in talk_cells), rank_ranges(matrix(talk_cells)), strict=True))
+            if len(talk_cells) > 1
+            else {}
+        )
         for row in found:
             if row["file"] in ranges:
                 row["rank_best"], row["rank_worst"] = ranges[row["file"]]
@@ -92,8 +96,8 @@ def rows(cells: Sequence[TalkCell]) -> list[Row]:
 def matrix(cells: Sequence[TalkCell]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Cells × personas, NaN where there is no talk."""
     scores = [cell.by_persona for cell in cells]
-    personas = sorted({persona for one in scores for persona in one})
-    return np.array([[one.get(persona, np.nan) for persona in personas] for one in scores])
+    personas = sorted({persona for score in scores for persona in score})
+    return np.array([[score.get(persona, np.nan) for persona in personas] for score in scores])
 
 
 def _row(cell: TalkCell) -> Row:
@@ -161,7 +165,7 @@ def _beside_print(row: Row) -> Row:
         return {**blank, "explanation": ""}
     tolerance = {"score": to_digits(1)}
     claims = [Claim({"quantity": q}, value, itemgetter(q), tolerance.get(q, 0.0)) for q, value in printed.items()]
-    agree = [one.agrees for one in compare(claims, row)]
+    agree = [compared.agrees for compared in compare(claims, row)]
     return {
         **{f"printed_{quantity}": value for quantity, value in printed.items()},
         "values_agree": sum(agree),
@@ -233,24 +237,24 @@ def differences(cells: Sequence[TalkCell]) -> list[Row]:
     within the simulator."""
     found = []
     for simulator in sorted({cell.simulator for cell in cells}):
-        own = [cell for cell in cells if cell.simulator == simulator and cell.talks]
-        order = sorted(own, key=lambda cell: -fmean(talk.final for talk in cell.talks))
-        pairs = [_pair(one, other) for one, other in combinations(order, 2)]
+        talk_cells = [cell for cell in cells if cell.simulator == simulator and cell.talks]
+        order = sorted(talk_cells, key=lambda cell: -fmean(talk.final for talk in cell.talks))
+        pairs = [_pair(cell, other) for cell, other in combinations(order, 2)]
         for row, corrected in zip(pairs, holm([row["p"] for row in pairs]), strict=True):
             row["p_holm"] = corrected
             row["separated"] = None if corrected is None else corrected < ALPHA
-        next_to = {(one.model, other.model) for one, other in pairwise(order)}
+        next_to = {(cell.model, other.model) for cell, other in pairwise(order)}
         for row in pairs:
             row["neighbours"] = (row["a"], row["b"]) in next_to
         found += pairs
     return found
 
 
-def _pair(one: TalkCell, other: TalkCell) -> Row:
-    difference = paired(*matrix((one, other)))
+def _pair(cell: TalkCell, other: TalkCell) -> Row:
+    difference = paired(*matrix((cell, other)))
     return {
-        "simulator": one.simulator,
-        "a": one.model,
+        "simulator": cell.simulator,
+        "a": cell.model,
         "b": other.model,
         **_facts(difference),
         "a_better_percent": None if difference.superiority is None else 100 * difference.superiority,
@@ -288,23 +292,23 @@ def simulator_effects(cells: Sequence[TalkCell]) -> list[Row]:
 
 def _effect(first: str, second: str, shared: Sequence[tuple[TalkCell, TalkCell]]) -> Row:
     models, values, personas, listeners = [], list[float](), list[str](), list[str]()
-    for one, other in shared:
-        before, after = one.by_persona, other.by_persona
+    for cell, other in shared:
+        before, after = cell.by_persona, other.by_persona
         both = sorted(set(before) & set(after))
         values += [after[persona] - before[persona] for persona in both]
         personas += both
-        listeners += [one.listener] * len(both)
+        listeners += [cell.listener] * len(both)
         models.append(
             {
-                "model": one.listener,
-                "files": sorted({one.model, other.model}),
-                "first_score": _score(one),
+                "model": cell.listener,
+                "files": sorted({cell.model, other.model}),
+                "first_score": _score(cell),
                 "second_score": _score(other),
-                **_facts(paired(*matrix((other, one)))),
+                **_facts(paired(*matrix((other, cell)))),
             }
         )
     overall = crossed_mean("", np.array(values), listeners, personas)
-    ranks = [_ranks([one[name] for one in models]) for name in ("first_score", "second_score")]
+    ranks = [_ranks([model[name] for model in models]) for name in ("first_score", "second_score")]
     return {
         "first": first,
         "second": second,
@@ -365,7 +369,7 @@ def variance_report(cells: Sequence[TalkCell]) -> Row:
     report["terms"] = [_term(fitted, name) for name in fitted.variance]
     report["shares"] = _shares(fitted)
     report["note"] = note(found, "models", "simulator")
-    report["designs"] = [_design(one) for one in designs(fitted.variance, PERSONAS)]
+    report["designs"] = [_design(design) for design in designs(fitted.variance, PERSONAS)]
     return report
 
 
@@ -391,12 +395,12 @@ def _shares(fitted: Variances) -> dict[str, float | None]:
     return shares | {"rest": 100 - sum(value for value in shares.values() if value is not None)}
 
 
-def _design(one: Design) -> Row:
+def _design(design: Design) -> Row:
     return {
-        "simulators": one.speakers,
-        "holds_for": "this simulator" if one.alone else "any simulator",
-        "half_width_of_score": one.score,
-        "personas_for_score": one.personas_for_score,
-        "half_width_of_difference": one.difference,
-        "personas_for_difference": one.personas_for_difference,
+        "simulators": design.speakers,
+        "holds_for": "this simulator" if design.alone else "any simulator",
+        "half_width_of_score": design.score,
+        "personas_for_score": design.personas_for_score,
+        "half_width_of_difference": design.difference,
+        "personas_for_difference": design.personas_for_difference,
     }

@@ -58,8 +58,8 @@ def reproduce(data: Path | None) -> Report:
         fixed_forms = leave_out(scores, groups, _FIXED, fits)
         stopped = leave_out(scores, groups, _adaptive(stop90, groups, families), fits)
         held_out[way] = {
-            **{str(size): figures(one, families, at90) for size, one in zip(SIZES, fixed_forms, strict=True)},
-            **{f"width {w}": figures(one, families, stop90) for w, one in zip(WIDTHS, stopped, strict=True)},
+            **{str(size): figures(out, families, at90) for size, out in zip(SIZES, fixed_forms, strict=True)},
+            **{f"width {w}": figures(out, families, stop90) for w, out in zip(WIDTHS, stopped, strict=True)},
         }
     means = 10 * np.nanmean(scores, axis=1)
     return {
@@ -108,10 +108,10 @@ def first_pass_scores(data: Path | None) -> tuple[dict[str, Reference], list[str
         if (run.options["version"], run.options["language"]) != ("v2", "en"):
             continue
         by_repeat: dict[int, list[float]] = {}
-        for one in run.scored:
-            reference = references.setdefault(one.trial.items[0], one.trial.key["reference"])
-            score = item_score(choose(one, _RULES).scores.first, reference, "v2", _RULES)
-            by_repeat.setdefault(one.repeat, []).append(np.nan if score is None else score)
+        for scored in run.scored:
+            reference = references.setdefault(scored.trial.items[0], scored.trial.key["reference"])
+            score = item_score(choose(scored, _RULES).scores.first, reference, "v2", _RULES)
+            by_repeat.setdefault(scored.repeat, []).append(np.nan if score is None else score)
         models += [run.model] * len(by_repeat)
         rows += by_repeat.values()
     if len({family(model) for model in models}) < 4:
@@ -122,10 +122,10 @@ def first_pass_scores(data: Path | None) -> tuple[dict[str, Reference], list[str
     return references, models, np.array(rows)
 
 
-def _shown(found: HeldOutFigures) -> dict[str, float]:
+def _shown(held_out_figures: HeldOutFigures) -> dict[str, float]:
     """On the 0–100 scale."""
     tenfold = ("mae", "mae_low", "mae_high", "plain_mae", "width")
-    return {name: _round(10 * v if name in tenfold else v) for name, v in as_dict(found).items()}
+    return {name: _round(10 * v if name in tenfold else v) for name, v in as_dict(held_out_figures).items()}
 
 
 def _round(value: float) -> float:

@@ -99,8 +99,8 @@ def _keeps_its_letter(option: str, place: int) -> bool:
 
 
 def _by_story(hits: Sequence[bool], stories: Sequence[str]) -> Estimate:
-    found = clustered_share("", hits, stories)
-    return Estimate("", fmean(hits), len(hits), None, _part(found.low), _part(found.high))
+    estimate = clustered_share("", hits, stories)
+    return Estimate("", fmean(hits), len(hits), None, _part(estimate.low), _part(estimate.high))
 
 
 def _part(percent: float | None) -> float | None:

@@ -120,8 +120,8 @@ def _job(
     prepared = prepare(given) if isinstance(given, Request) else given
     if terms.batch is not None:
         _check_batches(prepared, mixed=terms.mixed)
-    own = StopHandle()
-    return partial(_work, prepared, store, concurrency, timeouts, listener or Listener(), terms, own), own
+    handle = StopHandle()
+    return partial(_work, prepared, store, concurrency, timeouts, listener or Listener(), terms, handle), handle
 
 
 def _work(
@@ -313,11 +313,11 @@ def go_on_talking(prepared: Prepared, session: Session, store: Store, writer: Wr
 
     talking = Talking(run, subject, asked, put_turn)
     for name, (benchmark, options) in asked.items():
-        known = open_talks(name, benchmark, options, store.scored(run, subject, name))
-        talking.turns |= known.turns
-        talking.passed |= known.passed
-        if known.following:
-            count = store.extend_plan(run, subject, known.following)
+        talks = open_talks(name, benchmark, options, store.scored(run, subject, name))
+        talking.turns |= talks.turns
+        talking.passed |= talks.passed
+        if talks.following:
+            count = store.extend_plan(run, subject, talks.following)
             heard.grown(subject, count)
 
     talking.planned = count

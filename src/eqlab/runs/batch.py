@@ -329,9 +329,9 @@ class Batching:
         worst = Amount()
         for item, planned in planned_items(self._desk.store, self._shelf.items(batch)):
             request = item_request(self._session, item, planned)
-            one = budget.worst(self._session.model.subject, self._desk.chat, request, batch=True)
-            budget.reserve_anyway(one)
-            worst += one
+            amount = budget.worst(self._session.model.subject, self._desk.chat, request, batch=True)
+            budget.reserve_anyway(amount)
+            worst += amount
         self._reserved[batch.id] = worst
 
     def _settle(self, batch: StoredBatch, took: Amount) -> None:

@@ -76,15 +76,15 @@ class StoreContext:
     def others(self) -> Iterable[StoredOther]:
         self.known.looked.add(self.asked.name)
         for config in self.known.runs():
-            for asked in config.benchmarks:
-                if asked.name == self.asked.name:
-                    yield StoredOther(self.known, config, asked)
+            for benchmark_config in config.benchmarks:
+                if benchmark_config.name == self.asked.name:
+                    yield StoredOther(self.known, config, benchmark_config)
 
     def studies(self) -> Iterable[StoredOther]:
         for config in self.known.studies():
-            for asked in config.benchmarks:
-                if asked.name == self.asked.name:
-                    yield StoredOther(self.known, config, asked)
+            for benchmark_config in config.benchmarks:
+                if benchmark_config.name == self.asked.name:
+                    yield StoredOther(self.known, config, benchmark_config)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         return self.known.once(self.asked.name, name, make)
@@ -94,13 +94,13 @@ class StoreContext:
         return self.known.once(self.asked.name, f"files {self.asked.items_sha256}", lambda: _files(self.asked))
 
 
-def _files(asked: BenchmarkConfig) -> Mapping[str, bytes]:
-    benchmark = load(asked.name)
-    sources = benchmark.sources(asked.item_set, asked.options)
+def _files(config: BenchmarkConfig) -> Mapping[str, bytes]:
+    benchmark = load(config.name)
+    sources = benchmark.sources(config.item_set, config.options)
     content = read_sources(sources, None)
-    if content and items_sha256(content) != asked.items_sha256:
+    if content and items_sha256(content) != config.items_sha256:
         raise DataError(
-            f"The items of {asked.name} are not those that the run was made with.",
+            f"The items of {config.name} are not those that the run was made with.",
             "Name the folder that has them with EQLAB_DATA.",
         )
     return content

@@ -77,19 +77,19 @@ def forecast_rows(found: Sequence[Forecast]) -> tuple[list[str], list[list[str]]
     titles = ["model", "calls", "answered before", "tokens in", "tokens out", "cost"]
     return titles, [
         [
-            asked_as(one),
-            f"{one.calls:,}",
-            f"{one.answered:,}",
-            span_words(one.tokens_in),
-            span_words(one.tokens_out),
-            cost_words(one),
+            asked_as(forecast),
+            f"{forecast.calls:,}",
+            f"{forecast.answered:,}",
+            span_words(forecast.tokens_in),
+            span_words(forecast.tokens_out),
+            cost_words(forecast),
         ]
-        for one in found
+        for forecast in found
     ]
 
 
-def asked_as(one: Forecast) -> str:
-    return f"{one.model.spec} (as speaker)" if one.model.role == "seat" else one.model.spec
+def asked_as(forecast: Forecast) -> str:
+    return f"{forecast.model.spec} (as speaker)" if forecast.model.role == "seat" else forecast.model.spec
 
 
 def span_words(range_: tuple[int, int]) -> str:
@@ -97,11 +97,11 @@ def span_words(range_: tuple[int, int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def cost_words(one: Forecast) -> str:
-    if one.cost is None or one.price is None:
+def cost_words(forecast: Forecast) -> str:
+    if forecast.cost is None or forecast.price is None:
         return "unknown"
-    low, high = one.cost
-    currency = one.price.currency
+    low, high = forecast.cost
+    currency = forecast.price.currency
     if low == high:
         return money(low, currency)
     return f"{money(low, currency).removesuffix(f' {currency}')} to {money(high, currency)}"
@@ -241,12 +241,12 @@ def _ahead(asked: Asked, before: Sequence[Turn], trial: Trial, by_seat: Mapping[
     found: dict[str, tuple[int, tuple[int, int], tuple[int, int]]] = {}
     played = [list(turns_ahead(asked, before, trial, length)) for length in (short, long)]
     for end, turns in enumerate(played):
-        for one in turns:
-            calls, sent, out = found.get(one.seat, (0, (0, 0), (0, 0)))
-            own = by_seat[one.seat].lengths(asked, one)[end]
-            found[one.seat] = (
+        for turn in turns:
+            calls, sent, out = found.get(turn.seat, (0, (0, 0), (0, 0)))
+            own = by_seat[turn.seat].lengths(asked, turn)[end]
+            found[turn.seat] = (
                 calls + (end == 0),
-                _at(sent, end, prompt_tokens(one)),
+                _at(sent, end, prompt_tokens(turn)),
                 _at(out, end, own),
             )
     return found

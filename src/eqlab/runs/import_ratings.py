@@ -47,16 +47,16 @@ def import_ratings(store: Store, path: Path, name: str, data: Path | None = None
     key = rater_key()
     found, bad = read_ratings(content, path.name, Prompts(known_prompts(data)), lambda rater: hashed(rater, key))
     if not found:
-        why = "; ".join(f"line {one.line}: {one.reason}" for one in bad[:3])
+        why = "; ".join(f"line {row.line}: {row.reason}" for row in bad[:3])
         raise DataError(
             f"{path} has no usable rating ({len(bad)} bad rows: {why}).", "Correct the rows and import again."
         )
     config = ratings_run(content, name)
-    planned = [(f"person:{one.rater}", single(one.reply), one) for one in found]
+    planned = [(f"person:{rating.rater}", single(rating.reply), rating) for rating in found]
     with run_lock(store, config.id):
         store.begin_run(config, _plan(planned), provenance({}))
         new = _add_missing(store, config.id, planned)
-    return Import(config.id, len(found), new, len({one.rater for one in found}), tuple(bad))
+    return Import(config.id, len(found), new, len({rating.rater for rating in found}), tuple(bad))
 
 
 def ratings_run(content: bytes, name: str) -> RunConfig:
@@ -80,7 +80,7 @@ def _plan(planned: Sequence[tuple[str, Trial, ImportedRating]]) -> Iterator[tupl
 
 def _add_missing(store: Store, run: str, planned: Sequence[tuple[str, Trial, ImportedRating]]) -> int:
     """Store the ratings that are planned and not there yet, so that an import that broke off can be repeated."""
-    there = {(subject, trial.id): one for subject, trial, one in planned}
+    there = {(subject, trial.id): rating for subject, trial, rating in planned}
     waiting: list[Answer] = []
     known: set[tuple[str, str]] = set()
     for subject, done in _stored(store, run).items():

@@ -86,10 +86,10 @@ def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> P
     elif request.calibration and request.on != ("published",):
         rows = [row for name in request.on for row in study_replies(store, store.find_run(name), rubric)]
     else:
-        found = collect(request.on, store, request.data, say)
+        reply_rows = collect(request.on, store, request.data, say)
         if request.anchor:
-            anchored, found = _anchored(store, store.find_run(request.anchor), models, rubric, found)
-        rows = comparable(found, say)
+            anchored, reply_rows = _anchored(store, store.find_run(request.anchor), models, rubric, reply_rows)
+        rows = comparable(reply_rows, say)
     if request.keep is not None:
         rows = request.keep(rows)
     content = {FILE: to_jsonl(rows)}
@@ -126,8 +126,10 @@ class _AskedAgain(Ratings):
 def prepare_drift(request: JudgeRequest, store: Store) -> tuple[Prepared, StoredRun]:
     """(the same stored replies for another judge, the run that they were judged in)."""
     before = store.find_run(request.on[0])
-    asked = next((one for one in before.config.benchmarks if one.name == Ratings.name), None)
-    if asked is None or not before.config.models or asked.options["purpose"] == "calibration":
+    benchmark_config = next(
+        (benchmark for benchmark in before.config.benchmarks if benchmark.name == Ratings.name), None
+    )
+    if benchmark_config is None or not before.config.models or benchmark_config.options["purpose"] == "calibration":
         raise UsageError(f"Run {before.id} is not a run in which a judge rated replies.", "Name one of 'eqlab judge'.")
     if len(before.config.models) != 1:
         known = ", ".join(model.spec for model in before.config.models)
@@ -135,7 +137,7 @@ def prepare_drift(request: JudgeRequest, store: Store) -> tuple[Prepared, Stored
             f"Run {before.id} has several judges ({known}): a drift is of one.", "Have one of them judge alone first."
         )
     (old,) = before.config.models
-    own = [(one.trial, one.repeat) for one in store.scored(before.id, old.subject, Ratings.name)]
+    own = [(scored.trial, scored.repeat) for scored in store.scored(before.id, old.subject, Ratings.name)]
     if request.structured is None:
         request = replace(request, structured=old.structured)
     judge = _judge(request.judges[0], request)
@@ -147,7 +149,9 @@ def prepare_drift(request: JudgeRequest, store: Store) -> tuple[Prepared, Stored
     if judge.structured != old.structured:
         raise UsageError("Both judges must answer in the same form.", "Leave --structured as it was then.")
     config = replace(before.config, models=(judge,))
-    return Prepared(config, {Ratings.name: Asked(_AskedAgain(own), asked.options)}, {Ratings.name: {}}), before
+    return Prepared(
+        config, {Ratings.name: Asked(_AskedAgain(own), benchmark_config.options)}, {Ratings.name: {}}
+    ), before
 
 
 def most_calls(prepared: Prepared) -> int:
@@ -210,8 +214,8 @@ def _usual(sources: Sequence[str], store: Store) -> str:
             named.add(PUBLISHED)
             continue
         stored = newest_with_replies(store) if source == "last" else store.find_run(source)
-        for asked in stored.config.benchmarks:
-            benchmark = find(asked.name)
+        for config in stored.config.benchmarks:
+            benchmark = find(config.name)
             if isinstance(benchmark, Rated):
                 named.add(getattr(benchmark, "rubric", PUBLISHED))
     if len(named) > 1:
@@ -235,14 +239,14 @@ def collect(sources: Sequence[str], store: Store, data: Path | None, say: Say) -
     """All replies that the sources hold; arms of the same name from two sources are told apart by their source."""
     if not sources:
         raise UsageError("There is nothing to judge.", "Name a run, a file or 'published' with --on.")
-    found = {source: _source(source, store, data, say) for source in dict.fromkeys(sources)}
+    reply_rows = {source: _source(source, store, data, say) for source in dict.fromkeys(sources)}
     owners: dict[str, list[str]] = {}
-    for source, rows in found.items():
+    for source, rows in reply_rows.items():
         for arm in {row.arm for row in rows}:
             owners.setdefault(arm, []).append(source)
     return [
         replace(row, arm=f"{row.arm}@{source}") if len(owners[row.arm]) > 1 else row
-        for source, rows in found.items()
+        for source, rows in reply_rows.items()
         for row in rows
     ]
 
@@ -267,14 +271,14 @@ def newest_with_replies(store: Store) -> StoredRun:
     """`last` means the newest run that has something to judge, whatever ran since."""
     for run in store.run_ids():
         stored = store.read_run(run)
-        if stored.config.models and any(isinstance(find(asked.name), Rated) for asked in stored.config.benchmarks):
+        if stored.config.models and any(isinstance(find(config.name), Rated) for config in stored.config.benchmarks):
             return stored
     raise UsageError("No run in the store has replies.", "Make some with 'eqlab run -b empathy MODEL'.")
 
 
 def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[ReplyRow]:
     """The replies that people rated in a study, or in a table of ratings, each with everybody's rating."""
-    if stored.config.models or not any(asked.name == Ratings.name for asked in stored.config.benchmarks):
+    if stored.config.models or not any(config.name == Ratings.name for config in stored.config.benchmarks):
         raise UsageError(
             f"Run {stored.id} holds no ratings of replies by people.",
             "'eqlab runs' lists runs; name one of a rating study. What people wrote themselves is sent to no judge.",
@@ -283,18 +287,18 @@ def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[Reply
     asked = {scale.key: scale for scale in rubric.scales}
     found: dict[tuple[str, str], ReplyRow] = {}
     other = set[str]()
-    for one in rated(store.scored(stored.id, PEOPLE, Ratings.name)):
-        if one.status != "ok" or one.trial.condition == "pairwise" or not one.key.get("reply"):
+    for reply in rated(store.scored(stored.id, PEOPLE, Ratings.name)):
+        if reply.status != "ok" or reply.trial.condition == "pairwise" or not reply.key.get("reply"):
             continue
-        mine = [(who, scale.key, value) for who, scale, value in scaled(one)
+        mine = [(who, scale.key, value) for who, scale, value in scaled(reply)
                 if scale.key in asked and same_scale(scale, asked[scale.key])]  # fmt: skip
-        if one.trial.condition != ("absolute" if published else SCALES) or (not published and not mine):
-            other.update(f"{scale.key} ({scale.low}–{scale.high})" for scale in one.trial.form.scales)
+        if reply.trial.condition != ("absolute" if published else SCALES) or (not published and not mine):
+            other.update(f"{scale.key} ({scale.low}–{scale.high})" for scale in reply.trial.form.scales)
             continue
-        place = (one.arm, one.prompt)
-        row = found.get(place) or _of_trial(one.arm, one.prompt, one.trial)
+        place = (reply.arm, reply.prompt)
+        row = found.get(place) or _of_trial(reply.arm, reply.prompt, reply.trial)
         if published:
-            row = replace(row, human=(*row.human, (one.rater, int(one.value or 0))))
+            row = replace(row, human=(*row.human, (reply.rater, int(reply.value or 0))))
         else:
             row = replace(row, human_scales=(*row.human_scales, *mine))
         found[place] = row
@@ -345,10 +349,10 @@ def published_replies(data: Path | None) -> list[ReplyRow]:
 def run_replies(store: Store, stored: StoredRun) -> list[ReplyRow]:
     """Every subject of a run with replies is an arm."""
     replied: list[tuple[str, Rated]] = []
-    for asked in stored.config.benchmarks:
-        benchmark = find(asked.name)
+    for config in stored.config.benchmarks:
+        benchmark = find(config.name)
         if isinstance(benchmark, Rated):
-            replied.append((asked.name, benchmark))
+            replied.append((config.name, benchmark))
     if not replied:
         raise UsageError(f"Run {stored.id} has no replies.", "Make some with 'eqlab run -b empathy MODEL'.")
     if not stored.config.models:
@@ -425,15 +429,18 @@ def _anchored(
     """(what the new run's options say of the anchors, old and new replies): the strengths of an earlier run stay as
     they are, its replies are compared with the new ones only. The numbers are in the options and not looked up later:
     if the earlier run goes on, this one stays what it is."""
-    asked = next((one for one in stored.config.benchmarks if one.name == Ratings.name), None)
-    if asked is None or not asked.options["pairwise"] or not stored.config.models:
+    config = next(
+        (benchmark_config for benchmark_config in stored.config.benchmarks if benchmark_config.name == Ratings.name),
+        None,
+    )
+    if config is None or not config.options["pairwise"] or not stored.config.models:
         raise UsageError(
             f"Run {stored.id} is not a run in which judges compared pairs.", "Name one made with 'judge --pairwise'."
         )
-    if asked.options.get("rubric_sha256", rubric.sha256) != rubric.sha256:
+    if config.options.get("rubric_sha256", rubric.sha256) != rubric.sha256:
         raise UsageError(
-            f"Run {stored.id} was judged by another rubric ({asked.options['rubric']}).",
-            f"Write --rubric {asked.options['rubric']}, as it was then.",
+            f"Run {stored.id} was judged by another rubric ({config.options['rubric']}).",
+            f"Write --rubric {config.options['rubric']}, as it was then.",
         )
     for judge in judges:
         if judge not in stored.config.models:
@@ -442,21 +449,21 @@ def _anchored(
                 f"The judge {judge.spec} has no verdicts in run {stored.id} with these settings.",
                 f"Strengths belong to who judged: {known}. Use the same, with the same settings.",
             )
-    given = {judge.subject: rated(store.scored(stored.id, judge.subject, asked.name)) for judge in judges}
-    typed = RatingOptions.of(asked.options)
+    replies = {judge.subject: rated(store.scored(stored.id, judge.subject, config.name)) for judge in judges}
+    typed = RatingOptions.of(config.options)
     strengths = {
         subject: _strengths(stored, {subject.removeprefix("judge:"): own}, anchors_of(typed, subject))
-        for subject, own in given.items()
+        for subject, own in replies.items()
     }
-    if len(given) > 1:
-        everybody = {subject.removeprefix("judge:"): own for subject, own in given.items()}
+    if len(replies) > 1:
+        everybody = {subject.removeprefix("judge:"): own for subject, own in replies.items()}
         strengths[PANEL] = _strengths(stored, everybody, anchors_of(typed, PANEL))
-    arms = sorted({arm for own in strengths.values() for arm in own})
+    arms = sorted({arm for strength in strengths.values() for arm in strength})
     if not any(row.arm not in arms for row in rows):
         raise UsageError(f"All of these have strengths in run {stored.id} already.", "Name a new run with --on.")
     fresh = [row for row in rows if row.arm not in arms]
     options = {"anchors": {"run": stored.id, "arms": arms, "strengths": strengths}}
-    return options, [*fresh, *_old_replies(given, {row.prompt: row for row in fresh})]
+    return options, [*fresh, *_old_replies(replies, {row.prompt: row for row in fresh})]
 
 
 def _strengths(
@@ -470,20 +477,20 @@ def _strengths(
 
 def _old_replies(given: Mapping[str, Sequence[RatedReply]], fresh: Mapping[str, ReplyRow]) -> list[ReplyRow]:
     """The earlier run's replies to prompts that the new ones reply to; what happened is told by the new ones."""
-    found: dict[tuple[str, str], ReplyRow] = {}
+    rows: dict[tuple[str, str], ReplyRow] = {}
     for own in given.values():
-        for one in own:
-            beside = fresh.get(one.prompt)
+        for rated_reply in own:
+            beside = fresh.get(rated_reply.prompt)
             if beside is None:
                 continue
-            for arm, reply in zip(one.key["arms"], one.key["replies"], strict=True):
-                found[arm, one.prompt] = ReplyRow(
+            for arm, reply in zip(rated_reply.key["arms"], rated_reply.key["replies"], strict=True):
+                rows[arm, rated_reply.prompt] = ReplyRow(
                     arm,
-                    one.prompt,
+                    rated_reply.prompt,
                     reply,
-                    str(one.key.get("emotion") or ""),
-                    str(one.key.get("valence") or ""),
+                    str(rated_reply.key.get("emotion") or ""),
+                    str(rated_reply.key.get("valence") or ""),
                     beside.situation,
-                    str(one.key.get("utterance") or ""),
+                    str(rated_reply.key.get("utterance") or ""),
                 )
-    return list(found.values())
+    return list(rows.values())

@@ -93,13 +93,13 @@ def plan_judging(
         raise UsageError("An adaptive run decides by itself how much it asks.", "Bound it with --max-cost instead.")
     whole = prepare(request, store, say)
     trials = [(model, _trials(whole, model)) for model in whole.config.models]
-    found = tuple(forecast_of(model, whole, own, prices.of(model), batch=batch) for model, own in trials)
+    forecasts = tuple(forecast_of(model, whole, own, prices.of(model), batch=batch) for model, own in trials)
     measure = _measure(whole)
     spread, basis = known_spread(store, whole, measure)
     prompts = sorted({trial.items[0] for _, own in trials for trial in own})
     calls = sum(len(own) for _, own in trials)
-    needs = sum(_need(one, budget) for one in found) if budget else 0.0
-    planned = JudgePlan(whole, found, len(prompts), len(prompts), calls, needs, measure, spread, basis)
+    needs = sum(_need(forecast, budget) for forecast in forecasts) if budget else 0.0
+    planned = JudgePlan(whole, forecasts, len(prompts), len(prompts), calls, needs, measure, spread, basis)
     if budget is None or needs <= budget.amount:
         return planned
     rows = from_jsonl(whole.files[Ratings.name][FILE])
@@ -119,8 +119,8 @@ def plan_judging(
         )
     part = prepare(replace(request, limit=None, keep=_keeping(set(kept))), store)
     less = [(model, _trials(part, model)) for model in part.config.models]
-    found = tuple(forecast_of(model, part, own, prices.of(model), batch=batch) for model, own in less)
-    return replace(planned, prepared=part, forecasts=found, prompts=len(kept))
+    forecasts = tuple(forecast_of(model, part, own, prices.of(model), batch=batch) for model, own in less)
+    return replace(planned, prepared=part, forecasts=forecasts, prompts=len(kept))
 
 
 def _keeping(kept: set[str]) -> Callable[[Sequence[ReplyRow]], list[ReplyRow]]:
@@ -203,12 +203,12 @@ def known_spread(store: Store, prepared: Prepared, measure: str) -> tuple[float,
     alike = ("pairwise", "rubric_sha256")
     for run in store.run_ids():
         stored = store.read_run(run)
-        for own in stored.config.benchmarks:
-            if own.name != Ratings.name or not stored.config.models:
+        for config in stored.config.benchmarks:
+            if config.name != Ratings.name or not stored.config.models:
                 continue
-            if any(own.options.get(name) != asked.options.get(name) for name in alike):
+            if any(config.options.get(name) != asked.options.get(name) for name in alike):
                 continue
-            spreads = [found for one in results(store, stored) if (found := _spread(one)) is not None]
+            spreads = [found for result in results(store, stored) if (found := _spread(result)) is not None]
             if spreads:
                 return fmean(spreads), f"run {run}"
     return ASSUMED[measure], "assumed: no run like it is in the store"
@@ -221,9 +221,9 @@ def _spread(result: Result) -> float | None:
     """Over prompts: of the differences between two arms, or of one arm's points; of preferences where pairs were
     judged."""
     if result.rules.get("pairwise"):
-        se = [(one.high - one.low) / (2 * 1.96) * math.sqrt(one.n) for one in result.estimates
-              if one.name.startswith("preference for") and one.low is not None and one.high is not None
-              and one.n >= _ENOUGH]  # fmt: skip
+        se = [(estimate.high - estimate.low) / (2 * 1.96) * math.sqrt(estimate.n) for estimate in result.estimates
+              if estimate.name.startswith("preference for") and estimate.low is not None and estimate.high is not None
+              and estimate.n >= _ENOUGH]  # fmt: skip
         return fmean(se) if se else None
     arms: dict[str, dict[str, list[float]]] = {}
     for item in result.items:
@@ -231,9 +231,9 @@ def _spread(result: Result) -> float | None:
             arms.setdefault(item.group, {}).setdefault(item.item, []).append(item.points)
     means = [{prompt: fmean(own) for prompt, own in by.items()} for by in arms.values()]
     found = []
-    for place, one in enumerate(means):
+    for place, mean in enumerate(means):
         for other in means[place + 1 :]:
-            gaps = [one[prompt] - other[prompt] for prompt in one if prompt in other]
+            gaps = [mean[prompt] - other[prompt] for prompt in mean if prompt in other]
             if len(gaps) >= _ENOUGH:
                 found.append(sample_sd(gaps, fmean(gaps)))
     if len(means) == 1 and len(means[0]) >= _ENOUGH:

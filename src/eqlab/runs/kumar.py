@@ -68,7 +68,7 @@ class Ratings:
 
 
 def framework_of(name: str) -> Framework:
-    found = [one for one in FRAMEWORKS if one.name == name]
+    found = [framework for framework in FRAMEWORKS if framework.name == name]
     if not found:
         raise DataError(
             f"Kumar et al. have no framework '{name}'.", f"There are: {', '.join(f.name for f in FRAMEWORKS)}."
@@ -78,24 +78,26 @@ def framework_of(name: str) -> Framework:
 
 def read_all(folder: Path) -> tuple[list[Ratings], list[str]]:
     """The frameworks whose ratings are in the folder, and the names of those that are not."""
-    there = [one for one in FRAMEWORKS if all((folder / _file(one, rater)).is_file() for rater in RATERS)]
-    missing = [one.name for one in FRAMEWORKS if one not in there]
+    there = [
+        framework for framework in FRAMEWORKS if all((folder / _file(framework, rater)).is_file() for rater in RATERS)
+    ]
+    missing = [framework.name for framework in FRAMEWORKS if framework not in there]
     if not there:
         read_ratings(FRAMEWORKS[0], folder)  # raises, and says how to get the files
-    return [read_ratings(one, folder) for one in there], missing
+    return [read_ratings(framework, folder) for framework in there], missing
 
 
 def read_ratings(framework: Framework, folder: Path) -> Ratings:
     rows = {rater: _by_talk(_csv_rows(_file(framework, rater), folder), framework, rater) for rater in RATERS}
-    talks = tuple(talk for talk in rows[EXPERTS[0]] if all(talk in own for own in rows.values()))
+    talks = tuple(talk for talk in rows[EXPERTS[0]] if all(talk in row for row in rows.values()))
     if len(talks) < 2:
         raise DataError(f"The raters of {framework.name} have {len(talks)} talks in common.", _FETCH)
-    first = [next(iter(own.values())) for own in rows.values()]
+    first = [next(iter(row.values())) for row in rows.values()]
     unused = (*_NOT_SCALES, *framework.ids)
     scales = tuple(name for name in first[0] if name not in unused and all(name in row for row in first))
     values = {
-        rater: {scale: tuple(_number(own[talk][scale], framework, rater, scale) for talk in talks) for scale in scales}
-        for rater, own in rows.items()
+        rater: {scale: tuple(_number(row[talk][scale], framework, rater, scale) for talk in talks) for scale in scales}
+        for rater, row in rows.items()
     }
     return Ratings(framework, talks, scales, values)
 
@@ -116,7 +118,7 @@ def read_talks(framework: Framework, folder: Path) -> dict[str, tuple[tuple[str,
 
 def _lines(text: str) -> tuple[tuple[str, str], ...]:
     parts = re.split(rf"^\s*({_SEEKER}|{_SUPPORTER}): ?", text.replace("_comma_", ", "), flags=re.MULTILINE)
-    return tuple((who, said.strip()) for who, said in zip(parts[1::2], parts[2::2], strict=True))
+    return tuple((who, part.strip()) for who, part in zip(parts[1::2], parts[2::2], strict=True))
 
 
 def _file(framework: Framework, rater: str) -> str:
@@ -246,7 +248,7 @@ def _among_experts(ratings: Ratings, who: Raters) -> Table:
         found = interval([own], lambda totals: statistic(totals[0]), totals=shared_totals([own], _DRAWS))
         return Estimate(name, found.value, talks, None, found.low, found.high)
 
-    middle = {rater: estimate("median kappa", np.hstack(own), median) for rater, own in rows.items()}
+    middle = {rater: estimate("median kappa", np.hstack(row), median) for rater, row in rows.items()}
     lines: list[tuple[Cell, ...]] = [
         (MODEL_NAMES.get(rater, rater), middle[rater], *(estimate("kappa", one, kappa_with_two) for one in rows[rater]))
         for rater in sorted(who, key=lambda rater: goodness(middle[rater].value, "higher"), reverse=True)
@@ -290,7 +292,7 @@ def _as_a_panel(ratings: Ratings, who: Raters) -> Table:
     low, high = ratings.framework.low, ratings.framework.high
     turned = np.array([scale in LESS_IS_BETTER for scale in ratings.scales])[:, None]
     shares = {rater: (own - low) / (high - low) for rater, own in who.items()}
-    overall = {rater: 100 * np.where(turned, 1 - own, own).mean(axis=0) for rater, own in shares.items()}
+    overall = {rater: 100 * np.where(turned, 1 - share, share).mean(axis=0) for rater, share in shares.items()}
     talks = len(next(iter(overall.values())))
     names = [MODEL_NAMES.get(rater, rater) for rater in who]
     whole = PanelRatings(np.column_stack(list(overall.values())), list(map(str, range(talks))), [_ARM] * talks, names)
@@ -300,8 +302,8 @@ def _as_a_panel(ratings: Ratings, who: Raters) -> Table:
     def worth(left_out: str = "") -> Estimate:
         kept = [rater for rater in others if rater != left_out]
         values = np.column_stack([overall[rater] for rater in kept])
-        found = effective_judges(PanelRatings(values, whole.prompts, whole.subjects, kept), people)
-        return Estimate("worth", found.value, found.prompts, None, found.low, found.high, of="talks")
+        effective = effective_judges(PanelRatings(values, whole.prompts, whole.subjects, kept), people)
+        return Estimate("worth", effective.value, effective.prompts, None, effective.low, effective.high, of="talks")
 
     def alpha(raters: Sequence[str]) -> Estimate:
         rows = np.hstack(

@@ -18,16 +18,19 @@ def panel_of(store: Reader, stored: StoredRun) -> Result | None:
     from eqlab.benchmarks.rating.score import people_ratings, with_people
     from eqlab.benchmarks.rating.trials import RatingOptions
 
-    asked = next((one for one in stored.config.benchmarks if one.name == Ratings.name), None)
-    if asked is None or asked.options["purpose"] == "calibration":
+    config = next(
+        (benchmark_config for benchmark_config in stored.config.benchmarks if benchmark_config.name == Ratings.name),
+        None,
+    )
+    if config is None or config.options["purpose"] == "calibration":
         return None
     scored = {
-        model.subject.removeprefix("judge:"): store.scored(stored.id, model.subject, asked.name) for model in judges
+        model.subject.removeprefix("judge:"): store.scored(stored.id, model.subject, config.name) for model in judges
     }
-    if not asked.options["pairwise"]:
-        people = people_ratings(StoreContext(Known(store), asked, judges[0]))
+    if not config.options["pairwise"]:
+        people = people_ratings(StoreContext(Known(store), config, judges[0]))
         scored = {judge: with_people(own, people) for judge, own in scored.items()}
-    return panel_by_form({judge: rated(own) for judge, own in scored.items()}, RatingOptions.of(asked.options))
+    return panel_by_form({judge: rated(own) for judge, own in scored.items()}, RatingOptions.of(config.options))
 
 
 def with_panels(

@@ -62,15 +62,15 @@ def results_of(
     store: Reader, runs: Sequence[StoredRun], *, processes: int = 1, workers: WorkerProcesses | None = None
 ) -> list[tuple[StoredRun, list[Result]]]:
     """Runs with their results; on so many processes, or with the `workers` that a command has."""
-    jobs = [(one, subject, asked) for one in runs for subject, asked in one.config.pairs()]
+    jobs = [(run, subject, config) for run in runs for subject, config in run.config.pairs()]
     with nullcontext(workers) if workers else WorkerProcesses(min(processes, len(jobs))) as pool:
         if pool.count > 0 and len(jobs) > 1 and _planned(store, runs) >= MANY:
             found = _in_parallel(store, jobs, pool)
         else:
             known = Known(store)
             found = [result_of(known, job) for job in jobs]
-    made = iter(found)
-    return [(one, [next(made) for _ in one.config.pairs()]) for one in runs]
+    results = iter(found)
+    return [(run, [next(results) for _ in run.config.pairs()]) for run in runs]
 
 
 def cores() -> int:
@@ -81,17 +81,17 @@ def cores() -> int:
 def _in_parallel(store: Reader, jobs: Sequence[Job], workers: WorkerProcesses) -> list[Result]:
     """Results in the order of the jobs. Workers begin with the first, this process with the last, until they meet;
     benchmark by benchmark, so that few processes load the same one and read its trials."""
-    kinds = {name: place for place, name in enumerate(dict.fromkeys(asked.name for _, _, asked in jobs))}
+    kinds = {name: place for place, name in enumerate(dict.fromkeys(config.name for _, _, config in jobs))}
     order = sorted(range(len(jobs)), key=lambda place: kinds[jobs[place][2].name])
     submitted = [workers.submit(_result_in_worker, store.where, jobs[place]) for place in order]
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
     known = Known(store)
     while submitted and submitted[-1].cancel():
         submitted.pop()
         place = order[len(submitted)]
-        found[place] = result_of(known, jobs[place])
-    found |= {place: one.result() for place, one in zip(order, submitted, strict=False)}
-    return [found[place] for place in range(len(jobs))]
+        results[place] = result_of(known, jobs[place])
+    results |= {place: one.result() for place, one in zip(order, submitted, strict=False)}
+    return [results[place] for place in range(len(jobs))]
 
 
 def _result_in_worker(where: str, job: Job) -> Result:
@@ -111,4 +111,4 @@ def _open_fully(where: str) -> Reader:
 
 
 def _planned(store: Reader, runs: Sequence[StoredRun]) -> int:
-    return sum(store.planned_count(one.id, {subject for subject, _ in one.config.pairs()}) for one in runs)
+    return sum(store.planned_count(run.id, {subject for subject, _ in run.config.pairs()}) for run in runs)

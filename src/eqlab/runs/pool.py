@@ -18,42 +18,42 @@ Together = Callable[[Reader, Sequence[str], str, BenchmarkConfig, ModelConfig], 
 """Scores the answers of some runs of one model as one."""
 
 
-def together(store: Reader, runs: Sequence[str], subject: str, asked: BenchmarkConfig, model: ModelConfig) -> Result:
-    return score(subject, asked, _scored(store, runs, subject, asked), model=model)
+def together(store: Reader, runs: Sequence[str], subject: str, config: BenchmarkConfig, model: ModelConfig) -> Result:
+    return score(subject, config, _scored(store, runs, subject, config), model=model)
 
 
-def pooled(store: Reader, found: Sequence[Found], score_together: Together = together) -> list[Found]:
+def pooled(store: Reader, founds: Sequence[Found], score_together: Together = together) -> list[Found]:
     """The same runs in the same order; a result that several of them share stands with the first."""
     groups: dict[str, list[tuple[int, int]]] = {}
-    for place, (stored, results) in enumerate(found):
+    for place, (stored, results) in enumerate(founds):
         for index, (subject, asked) in _paired(stored, results):
             if _may_be_pooled(results[index]):
                 key = f"{_key(stored, subject, asked)} {sorted({item.item for item in results[index].items})}"
                 groups.setdefault(key, []).append((place, index))
-    kept: list[dict[int, Result]] = [dict(enumerate(results)) for _, results in found]
+    kept: list[dict[int, Result]] = [dict(enumerate(results)) for _, results in founds]
     for places in groups.values():
-        runs = list(dict.fromkeys(found[place][0].id for place, _ in places))
+        runs = list(dict.fromkeys(founds[place][0].id for place, _ in places))
         if len(runs) < 2:
             continue
         (first, index), *others = places
-        subject, asked = dict(_paired(*found[first]))[index]
-        model = next(one for one in found[first][0].config.models if one.subject == subject)
+        subject, asked = dict(_paired(*founds[first]))[index]
+        model = next(config for config in founds[first][0].config.models if config.subject == subject)
         whole = score_together(store, runs, subject, asked, model)
-        seeds = [str(found[place][0].config.seed) for place, _ in places]
+        seeds = [str(founds[place][0].config.seed) for place, _ in places]
         named = f"seeds {', '.join(seeds)}; {', '.join(runs)}"
         said = f"{len(runs)} runs of this model, taken together as repeats ({named})."
         kept[first][index] = replace(whole, caveats=(*whole.caveats, said))
         for place, other in others:
             del kept[place][other]
-    return [(stored, [own[index] for index in sorted(own)]) for (stored, _), own in zip(found, kept, strict=True)]
+    return [(stored, [own[index] for index in sorted(own)]) for (stored, _), own in zip(founds, kept, strict=True)]
 
 
 def _paired(stored: StoredRun, results: Sequence[Result]) -> Iterator[tuple[int, tuple[str, BenchmarkConfig]]]:
     """Each result's place with what it is of; results stand in the order of the run, and some may be missing."""
     place = 0
-    for subject, asked in stored.config.pairs():
-        if place < len(results) and (results[place].subject, results[place].benchmark) == (subject, asked.name):
-            yield place, (subject, asked)
+    for subject, config in stored.config.pairs():
+        if place < len(results) and (results[place].subject, results[place].benchmark) == (subject, config.name):
+            yield place, (subject, config)
             place += 1
 
 
@@ -62,19 +62,19 @@ def _may_be_pooled(result: Result) -> bool:
     return result.subject != PEOPLE and result.others is None
 
 
-def _key(stored: StoredRun, subject: str, asked: BenchmarkConfig) -> str:
+def _key(stored: StoredRun, subject: str, benchmark_config: BenchmarkConfig) -> str:
     """Everything but the seed and the repeats; with the items asked, which an adaptive run chooses by its answers."""
     config = stored.config
-    model = next(asdict(one) for one in config.models if one.subject == subject)
-    return json.dumps([model, asdict(asked), config.profile, config.limit], sort_keys=True)
+    model = next(asdict(model_config) for model_config in config.models if model_config.subject == subject)
+    return json.dumps([model, asdict(benchmark_config), config.profile, config.limit], sort_keys=True)
 
 
-def _scored(store: Reader, runs: Sequence[str], subject: str, asked: BenchmarkConfig) -> Iterator[Scored]:
+def _scored(store: Reader, runs: Sequence[str], subject: str, config: BenchmarkConfig) -> Iterator[Scored]:
     """All answers, the repeats of one run after those of the other."""
     before = 0
     for run in runs:
         most = -1
-        for one in store.scored(run, subject, asked.name):
-            most = max(most, one.repeat)
-            yield replace(one, repeat=before + one.repeat)
+        for scored in store.scored(run, subject, config.name):
+            most = max(most, scored.repeat)
+            yield replace(scored, repeat=before + scored.repeat)
         before += most + 1

@@ -84,16 +84,18 @@ class PublishedReader:
         if path is not None:
             return self.read(path)
         shipped = () if self._must else published_figures().models
-        place = _find(wanted, {place: one.model for place, one in enumerate(shipped)})
+        place = _find(wanted, {place: figures.model for place, figures in enumerate(shipped)})
         if place is None:
             raise DataError(
                 f"No published result is of a model '{wanted}'.", "'eqlab research reproduce eqbench' lists them."
             )
         return self._shipped(shipped[place])
 
-    def _shipped(self, one: ModelFigures) -> PublishedRun:
+    def _shipped(self, figures: ModelFigures) -> PublishedRun:
         """With the shipped questions, whatever the folder holds: figures fit no others."""
-        return run_of_figures(one, _shipped_questions(one.revised if self._revision is None else self._revision))
+        return run_of_figures(
+            figures, _shipped_questions(figures.revised if self._revision is None else self._revision)
+        )
 
     def results(self, wanted: Sequence[str] = ()) -> Iterator[PublishedResult]:
         for run in self.runs(wanted):
@@ -101,9 +103,9 @@ class PublishedReader:
 
     def read(self, path: Path) -> PublishedRun:
         """One result file, wherever it is."""
-        found = _open(path, self._folder)
-        revision = found.revised if self._revision is None else self._revision
-        return run_of_file(found, self._asked(found.version, found.language, revision))
+        file = _open(path, self._folder)
+        revision = file.revised if self._revision is None else self._revision
+        return run_of_file(file, self._asked(file.version, file.language, revision))
 
     def file_result(self, path: Path) -> PublishedResult:
         run = self.read(path)
@@ -119,7 +121,7 @@ class PublishedReader:
         """Scoring needs no dialogue: without the question file, the shipped words and references do."""
         benchmark = EqBench()
         sources = benchmark.sources(PUBLISHED, options)
-        if not self._must and not all((self._folder / one.path).is_file() for one in sources):
+        if not self._must and not all((self._folder / source.path).is_file() for source in sources):
             figures = published_figures()
             if (figures.version, figures.language) == (options["version"], options["language"]):
                 return _shipped_questions(options["revision"])
@@ -181,13 +183,13 @@ def published_runs(names: Sequence[str], data: Path | None) -> list[tuple[Stored
     return [(run, [result]) for run, result in map(as_run, found)]
 
 
-def as_run(found: PublishedResult) -> tuple[StoredRun, Result]:
-    run, facts = found.run, found.run.facts
-    result = _with_recorded(found.result, facts.get("benchmark_score"))
+def as_run(published_result: PublishedResult) -> tuple[StoredRun, Result]:
+    run, facts = published_result.run, published_result.run.facts
+    result = _with_recorded(published_result.result, facts.get("benchmark_score"))
     if not run.revised:
         result = replace(result, caveats=("No reply has a revision: it was probably not asked for.", *result.caveats))
-    asked = named(EqBench(), run.options, run.items_sha256, item_set="published")
-    config = RunConfig((ModelConfig(run.model),), (asked,), "full", None, None, 0)
+    benchmark_config = named(EqBench(), run.options, run.items_sha256, item_set="published")
+    config = RunConfig((ModelConfig(run.model),), (benchmark_config,), "full", None, None, 0)
     provenance = {
         "published file": run.file,
         "sha256": run.sha256,

@@ -178,9 +178,9 @@ def _check_options(request: Request, asked: Mapping[str, Asked]) -> None:
 # The other models of a run: those that sit in its talks beside the subject.
 def seated(prepared: Prepared) -> dict[str, ModelConfig]:
     """The other models of a run's talks, by seat."""
-    found: dict[str, ModelConfig] = {}
+    configs: dict[str, ModelConfig] = {}
     for asked in prepared.asked.values():
         if isinstance(asked.benchmark, Seated):
             for name, model in asked.benchmark.seats(asked.options).items():
-                found[name] = replace(model, role="seat")
-    return found
+                configs[name] = replace(model, role="seat")
+    return configs

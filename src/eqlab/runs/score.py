@@ -29,24 +29,24 @@ def results(store: Reader, stored: StoredRun | str, known: Known | None = None) 
     gives what is `known` from one to the next."""
     stored = store.find_run(stored) if isinstance(stored, str) else stored
     about = known or Known(store)
-    return Results(result_of(about, (stored, subject, asked)) for subject, asked in stored.config.pairs())
+    return Results(result_of(about, (stored, subject, config)) for subject, config in stored.config.pairs())
 
 
 def score(
     subject: str,
-    asked: BenchmarkConfig,
+    config: BenchmarkConfig,
     scored: Iterable[Scored],
     context: Context = NO_CONTEXT,
     model: ModelConfig | None = None,
 ) -> Result:
     """One subject's result on one benchmark, from the answers; of a `model` with what they took."""
     seen = _Seen()
-    benchmark = load(asked.name)
+    benchmark = load(config.name)
     watched = seen.watch(scored)
-    result = benchmark.score(subject, watched, asked.options, context)
+    result = benchmark.score(subject, watched, config.options, context)
     for _ in watched:  # what the benchmark did not look at was asked too
         pass
-    seats = benchmark.seats(asked.options) if isinstance(benchmark, Seated) else {}
+    seats = benchmark.seats(config.options) if isinstance(benchmark, Seated) else {}
     attempts = seen.attempts()
     names = names_of(attempts)
     result = replace(
@@ -54,52 +54,52 @@ def score(
         items=_with_shown(result.items, seen.scored),
         answered_as=dict(names.get("", {})),
         caveats=(*_replaced(subject, seats, names), *result.caveats),
-        usage=usage_of(attempts, model, asked) if model else result.usage,
+        usage=usage_of(attempts, model, config) if model else result.usage,
     )
-    result = counted(titled(placed(result, benchmark, asked, context), asked))
+    result = counted(titled(placed(result, benchmark, config, context), config))
     if subject == "model:embedded":
         result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
     return result
 
 
-def placed(result: Result, benchmark: Benchmark, asked: BenchmarkConfig, context: Context = NO_CONTEXT) -> Result:
+def placed(result: Result, benchmark: Benchmark, config: BenchmarkConfig, context: Context = NO_CONTEXT) -> Result:
     """With the place among people, where there are norms. People themselves are their own."""
     if result.subject == PEOPLE:
         return result
     norms = result.norms
     if norms is None and isinstance(benchmark, Normed):
         try:
-            norms = benchmark.norms(asked.options, context)
+            norms = benchmark.norms(config.options, context)
         except DataError as error:
             norms = Norms((), "people", differs=f"their scores are not at hand ({error.message.rstrip('.')})")
     if norms is None:
-        same = f"people's scores, {asked.items_sha256}, {sorted(asked.options.items(), key=str)}"
-        norms = context.once(same, lambda: studied(benchmark, asked, context))
+        same = f"people's scores, {config.items_sha256}, {sorted(config.options.items(), key=str)}"
+        norms = context.once(same, lambda: studied(benchmark, config, context))
     if norms is None:
         return result
-    named = [one for one in (result.headline, *result.estimates) if one.name == norms.measure]
+    named = [estimate for estimate in (result.headline, *result.estimates) if estimate.name == norms.measure]
     measured = named[0] if named else result.headline
     if norms.measure and not named:
         norms = replace(norms, differs=norms.differs or f"there is no '{norms.measure}' of {result.subject}")
     return replace(result, norms=norms, percentile=percentile(measured, norms, norms.better or result.better))
 
 
-def studied(benchmark: Benchmark, asked: BenchmarkConfig, context: Context) -> Norms | None:
+def studied(benchmark: Benchmark, config: BenchmarkConfig, context: Context) -> Norms | None:
     """People of the newest study of the store who were asked the same; where all were asked otherwise, the newest with
     what was otherwise. Simulated people are no norm."""
     otherwise = None
     for study in context.studies():
-        if study.asked.items_sha256 != asked.items_sha256 or study.asked.protocol != asked.protocol:
+        if study.asked.items_sha256 != config.items_sha256 or study.asked.protocol != config.protocol:
             continue
-        answered = [one for one in study.scored(PEOPLE) if one.attempts]
+        answered = [scored for scored in study.scored(PEOPLE) if scored.attempts]
         if not answered:
             continue
         source = f"people of study '{study.asked.options.get('study', study.config.id)}'"
         from eqlab.core.moves import is_simulated
 
-        real = [one for one in answered if not is_simulated(one.attempts[-1].subject.removeprefix(PERSON))]
+        real = [scored for scored in answered if not is_simulated(scored.attempts[-1].subject.removeprefix(PERSON))]
         names = [option.name for option in benchmark.option_help()]
-        apart = _apart(asked.options, study.asked.options, names)
+        apart = _apart(config.options, study.asked.options, names)
         if real and not apart:
             together = benchmark.score(PEOPLE, real, study.asked.options)
             if together.norms is not None:
@@ -107,7 +107,9 @@ def studied(benchmark: Benchmark, asked: BenchmarkConfig, context: Context) -> N
                 return replace(together.norms, source=source, caution="; ".join(said))
             continue
         why = "the people are simulated" if not real else f"they were asked with {apart}"
-        otherwise = otherwise or Norms((), source, len({one.attempts[-1].subject for one in answered}), differs=why)
+        otherwise = otherwise or Norms(
+            (), source, len({scored.attempts[-1].subject for scored in answered}), differs=why
+        )
     return otherwise
 
 
@@ -118,8 +120,8 @@ def _apart(ours: Mapping[str, Any], theirs: Mapping[str, Any], names: Sequence[s
 
 def _parts(answered: Sequence[Scored], noun: str) -> str:
     """What is to be said where people had parts of the whole."""
-    each = Counter(one.attempts[-1].subject for one in answered).values()
-    whole, least, most = len({one.trial.items for one in answered}), min(each), max(each)
+    each = Counter(scored.attempts[-1].subject for scored in answered).values()
+    whole, least, most = len({scored.trial.items for scored in answered}), min(each), max(each)
     if least == whole:
         return ""
     return f"each of them answered {least if least == most else f'{least} to {most}'} of {whole} {noun}"
@@ -132,9 +134,9 @@ def counted(result: Result) -> Result:
     return replace(result, counts={**Counter(item.status for item in result.items if item.status), **result.counts})
 
 
-def titled(result: Result, asked: BenchmarkConfig) -> Result:
+def titled(result: Result, config: BenchmarkConfig) -> Result:
     """A user's own questions and our open ones under their own names: the study's is for the study's questions."""
-    title = _own_name(result, asked)
+    title = _own_name(result, config)
     if not title:
         return result
     name = result.headline.name
@@ -143,11 +145,11 @@ def titled(result: Result, asked: BenchmarkConfig) -> Result:
     return replace(result, title=title, sentence=sentence, headline=headline)
 
 
-def _own_name(result: Result, asked: BenchmarkConfig) -> str:
-    if asked.item_set == OWN:
-        return str(asked.options.get(TITLE, ""))
-    benchmark = load(asked.name)
-    name = getattr(benchmark, "open_title", "") if asked.item_set == "open" else ""
+def _own_name(result: Result, config: BenchmarkConfig) -> str:
+    if config.item_set == OWN:
+        return str(config.options.get(TITLE, ""))
+    benchmark = load(config.name)
+    name = getattr(benchmark, "open_title", "") if config.item_set == "open" else ""
     _, instrument, which = result.title.partition(", ")
     return f"{name}{instrument}{which}" if name else ""
 
@@ -165,7 +167,7 @@ class _Seen:
 
     def attempts(self) -> list[tuple[str, Answer]]:
         """All, each after the seat that it was made in."""
-        return [(one.trial.seat, answer) for one in self.scored for answer in one.attempts]
+        return [(scored.trial.seat, answer) for scored in self.scored for answer in scored.attempts]
 
 
 def names_of(attempts: Iterable[tuple[str, Answer]]) -> dict[str, dict[str, int]]:

@@ -102,38 +102,38 @@ def connect_frozen(path: Path) -> tuple[sqlite3.Connection, Path | None]:
 def _read_only(where: str, path: Path) -> SqliteReader:
     if not os.access(path, os.R_OK):
         raise StoreError(f"The store {path} may not be read.", "Ask its owner, or name another with --store.")
-    found = SqliteReader(where, *connect_frozen(path))
+    reader = SqliteReader(where, *connect_frozen(path))
     if files := waiting(where):
-        found.close()
+        reader.close()
         raise StoreError(
-            f"The store {found.shown} cannot be written, and answers for it wait in {files[0]}.",
+            f"The store {reader.shown} cannot be written, and answers for it wait in {files[0]}.",
             "Make it writable for one command, which takes them in.",
         )
     try:
-        version = _version(found)
+        version = _version(reader)
     except StoreError as error:
-        found.close()
+        reader.close()
         if not any(words in error.message for words in ("unable to open", "disk I/O", "full")):
             raise
         raise StoreError(
-            f"The store {found.shown} was not closed, and cannot be read where nothing can be written.",
+            f"The store {reader.shown} was not closed, and cannot be read where nothing can be written.",
             f"Copy it and {path.name}-wal to a folder of your own, and name that with --store.",
         ) from error
     if version != _newest():
-        found.close()
+        reader.close()
         age = "an older" if version < _newest() else "a newer"
         way = "Copy it to a folder of your own: it is brought up to date there." if age == "an older" else "Upgrade."
-        raise StoreError(f"The store {found.shown} was written by {age} eqlab and cannot be changed here.", way)
-    return found
+        raise StoreError(f"The store {reader.shown} was written by {age} eqlab and cannot be changed here.", way)
+    return reader
 
 
-def _up_to_date(found: SqliteReader) -> SqliteReader | None:
+def _up_to_date(reader: SqliteReader) -> SqliteReader | None:
     try:
-        if _version(found) == _newest():
-            return found
+        if _version(reader) == _newest():
+            return reader
     except StoreError:  # no store, or none yet: opening it in full says what is wrong
         pass
-    found.close()
+    reader.close()
     return None
 
 

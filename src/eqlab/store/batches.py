@@ -83,11 +83,11 @@ class Batches:
         with writing(self._store.engine) as connection:
             connection.execute(update(batches).where(batches.c.id == batch.id).values(state=state, **more))
 
-    def take_in(self, batch: StoredBatch, found: Sequence[Answer]) -> list[Answer]:
+    def take_in(self, batch: StoredBatch, answers: Sequence[Answer]) -> list[Answer]:
         """Store what came of a batch, and that it is over, in one step. Returns the answers that were new: a batch that
         is taken in twice changes nothing."""
         with writing(self._store.engine) as connection:
-            new = write_absent(connection, found)
+            new = write_absent(connection, answers)
             connection.execute(update(batches).where(batches.c.id == batch.id).values(state="taken"))
         return new
 

@@ -150,14 +150,14 @@ class Reader(ABC):
         heads = {name: name.partition(":")[0] for name in names}
         bare = [name for name, head in heads.items() if head != "last" and not any(run.startswith(head) for run in ids)]
         runs = [self.read_run(run) for run in ids] if bare else []
-        whole = next((one for one in runs if all(_subject(one, name) for name in bare)), None)
+        whole = next((run for run in runs if all(_subject(run, name) for name in bare)), None)
         found = []
         for name in names:
             if name in bare:
-                own = next((one for one in (whole, *runs) if one and _subject(one, name)), None)
-                if own is None and ids:
+                stored_run = next((run for run in (whole, *runs) if run and _subject(run, name)), None)
+                if stored_run is None and ids:
                     raise self._nobody(name, runs)
-                found.append((own or self.find_run(name), _subject(own, name) if own else ""))
+                found.append((stored_run or self.find_run(name), _subject(stored_run, name) if stored_run else ""))
                 continue
             stored, model = self.find_run(heads[name]), name.partition(":")[2]
             if model and not _subject(stored, model):
@@ -166,7 +166,7 @@ class Reader(ABC):
         return found
 
     def _nobody(self, name: str, runs: Sequence[StoredRun]) -> UsageError:
-        known = list(dict.fromkeys(model.spec for one in runs for model in one.config.models))
+        known = list(dict.fromkeys(model.spec for run in runs for model in run.config.models))
         models = f"There is {', '.join(known[:6])}{' …' * (len(known) > 6)}; 'eqlab runs' lists the runs."
         return UsageError(f"'{name}' names no run and no model in {self.shown}.", did_you_mean(name, known, models))
 

@@ -56,10 +56,10 @@ def quiz(tutorial: Tutorial) -> Trial | None:
     if not tutorial.questions:
         return None
     asked = tuple(
-        Scale(f"quiz{number}", one.text, 1, len(one.options), tuple(enumerate(one.options, start=1)))
-        for number, one in enumerate(tutorial.questions, start=1)
+        Scale(f"quiz{number}", question.text, 1, len(question.options), tuple(enumerate(question.options, start=1)))
+        for number, question in enumerate(tutorial.questions, start=1)
     )
-    right = {scale.key: one.answer for scale, one in zip(asked, tutorial.questions, strict=True)}
+    right = {scale.key: question.answer for scale, question in zip(asked, tutorial.questions, strict=True)}
     return Trial("quiz", ("quiz",), "quiz", tutorial.text, Form(asked), "", key={"right": right})
 
 
@@ -67,19 +67,19 @@ def own_page(name: str, questions: Sequence[OwnQuestion], told: str, texts: Text
     """Questions of the researcher's own on one page; None where there are none."""
     if not questions:
         return None
-    fields = tuple(_field(one, texts("prefer_not") if one.prefer_not else "") for one in questions)
+    fields = tuple(_field(question, texts("prefer_not") if question.prefer_not else "") for question in questions)
     return Trial("question", (name,), name, told, Form(fields=fields), "")
 
 
-def _field(one: OwnQuestion, declined: str) -> Field:
-    if one.ask == "one":
-        options = (*one.options, *((declined,) if declined else ()))
-        return Scale(one.key, one.text, 1, len(options), tuple(enumerate(options, start=1)))
-    if one.ask == "several":
-        return Several(one.key, one.text, one.options, one.optional, declined)
-    if one.ask == "number":
-        return Number(one.key, one.text, one.low, one.high, one.optional, declined)
-    return Writing(one.key, one.text, optional=one.optional, declined=declined)
+def _field(question: OwnQuestion, declined: str) -> Field:
+    if question.ask == "one":
+        options = (*question.options, *((declined,) if declined else ()))
+        return Scale(question.key, question.text, 1, len(options), tuple(enumerate(options, start=1)))
+    if question.ask == "several":
+        return Several(question.key, question.text, question.options, question.optional, declined)
+    if question.ask == "number":
+        return Number(question.key, question.text, question.low, question.high, question.optional, declined)
+    return Writing(question.key, question.text, optional=question.optional, declined=declined)
 
 
 def gold_pages(study: Study, batches: Sequence[Batch]) -> tuple[Trial, ...]:
@@ -95,15 +95,15 @@ def gold_pages(study: Study, batches: Sequence[Batch]) -> tuple[Trial, ...]:
     (form,) = forms
     known = {scale.key: scale for scale in form.scales}
     made = []
-    for number, one in enumerate(study.checks.gold, start=1):
-        scale = known.get(one.scale or next(iter(known), ""))
-        if scale is None or not all(scale.holds(value) for value in one.accept):
+    for number, gold in enumerate(study.checks.gold, start=1):
+        scale = known.get(gold.scale or next(iter(known), ""))
+        if scale is None or not all(scale.holds(value) for value in gold.accept):
             right = f"values from {scale.low} to {scale.high}" if scale else f"a scale of: {', '.join(known) or 'none'}"
             raise UsageError(
                 f"Study '{study.id}': checks.gold[{number}] accepts what nobody can answer.", f"Write {right}."
             )
-        key = {"accept": {scale.key: list(one.accept)}}
-        made.append(Trial("gold", (f"gold{number}",), "gold", one.text, form, "", key=key))
+        key = {"accept": {scale.key: list(gold.accept)}}
+        made.append(Trial("gold", (f"gold{number}",), "gold", gold.text, form, "", key=key))
     return tuple(made)
 
 
@@ -154,7 +154,7 @@ def design_of(
         instrument_page(study, find_instrument(key), wording_of(key, data)) for key in study.instruments
     )
     texts = load_texts(study.language)
-    made = Design(
+    design = Design(
         study,
         _run(study, benchmark, files, options),
         pages.batches,
@@ -167,8 +167,8 @@ def design_of(
         gold=gold_pages(study, pages.batches),
         talks=pages.talks,
     )
-    _check_reference(made)
-    return made
+    _check_reference(design)
+    return design
 
 
 def _check_reference(design: Design) -> None:
@@ -217,9 +217,9 @@ def _run(study: Study, benchmark: Benchmark, content: Mapping[str, bytes], optio
 def wording_of(key: str, data: Path | None) -> Wording:
     """The words of an instrument: ours where they ship, else from the published data."""
     instrument = find_instrument(key)
-    own = own_wording(instrument)
-    if own is not None:
-        return own
+    wording = own_wording(instrument)
+    if wording is not None:
+        return wording
     name = wording_file(instrument)
     try:
         content = read_sources([Source("published", name)], data)[name]

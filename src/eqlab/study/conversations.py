@@ -92,20 +92,20 @@ class Conversations:
 
     async def look(self, person: str) -> TalkView | None:
         """What the person sees; None where they are at no talk. Asks the model if it is its turn."""
-        here = await self._position(person)
-        if here is None:
+        position = await self._position(person)
+        if position is None:
             return None
-        state = self._state(person, here)
-        if state == "wait" and here.pending is not None and not self._persons(here.pending):
+        state = self._state(person, position)
+        if state == "wait" and position.pending is not None and not self._persons(position.pending):
             self._ask(person)
-        return talk_view(self._held_back(here), self.kind, self.study, state)
+        return talk_view(self._held_back(position), self.kind, self.study, state)
 
-    def _state(self, person: str, here: TalkPosition) -> State:
+    def _state(self, person: str, position: TalkPosition) -> State:
         """While it is the model's turn."""
-        if here.asked == "failed":
+        if position.asked == "failed":
             return "down"
         trial, state = self._stuck.get(person, ("", "wait"))
-        return state if here.pending is not None and trial == here.pending.id else "wait"
+        return state if position.pending is not None and trial == position.pending.id else "wait"
 
     async def wait(self, person: str, seconds: float) -> None:
         """Until the model's turn has ended, or so long."""
@@ -134,11 +134,11 @@ class Conversations:
         await self._write(ask_again, self.participation, person, self._chain)
 
     async def _keep(self, person: str, number: int, answer: Answer, **detail: Any) -> Kept:
-        here = await self._position(person)
-        if here is None or here.pending is None:
+        position = await self._position(person)
+        if position is None or position.pending is None:
             return "again"
         kept: Kept = await self._write(
-            keep_turn, self.participation, person, number, here.pending.id, answer, self._chain, **detail
+            keep_turn, self.participation, person, number, position.pending.id, answer, self._chain, **detail
         )
         if kept == "kept":
             self._ask(person)  # without waiting for the page to ask for it
@@ -177,12 +177,12 @@ class Conversations:
             if self._tasks.get(person) is asyncio.current_task():
                 del self._tasks[person]
 
-    async def _once(self, person: str, here: TalkPosition) -> str:
+    async def _once(self, person: str, position: TalkPosition) -> str:
         """One question; "" when it was asked, else why not."""
-        trial = here.pending
+        trial = position.pending
         if trial is None:
             return ""
-        session, planned, said = self._session(here, trial)
+        session, planned, said = self._session(position, trial)
         model, chat = session.seated(trial)
         asking = self._asked.benchmark.asking(trial, self._asked.options)
         request = request_of(session, planned, asking, 1, failed=0)
@@ -205,14 +205,14 @@ class Conversations:
         try:
             await asyncio.wait_for(ask_one(session, planned), self.terms.patience)
             took = meter()
-            down = next((one.note or "lost" for one in said if one.status == "error"), "")
+            down = next((answer.note or "lost" for answer in said if answer.status == "error"), "")
         except TimeoutError:
             down, took = f"nothing came in {self.terms.patience:g} s", worst  # probably billed
         except EqlabError as error:
             down, took = error.message, meter()
         finally:
             beat.cancel()
-        answers = [one for one in said if one.status != "error"]
+        answers = [answer for answer in said if answer.status != "error"]
         if not answers and not down:
             down = "the model was not asked"
         await self._write(
@@ -220,22 +220,22 @@ class Conversations:
         )
         return ""
 
-    def _session(self, here: TalkPosition, trial: Trial) -> tuple[Session, Planned, list[Answer]]:
-        said: list[Answer] = []
-        model = self.models[here.arm]
+    def _session(self, position: TalkPosition, trial: Trial) -> tuple[Session, Planned, list[Answer]]:
+        answers: list[Answer] = []
+        model = self.models[position.arm]
         session = Session(
             run=self.participation.design.run.id,
             model=model,
-            seed=here.seed,
+            seed=position.seed,
             chat=self._chats[model.subject],
             asked={self._benchmark: self._asked},
             store=_Nothing(),
-            put=said.append,
+            put=answers.append,
             stop=asyncio.Event(),
             seats={trial.seat: (model, self._chats[model.subject])} if trial.seat else {},
         )
-        failed = sum(one.status in ("unparseable", "refused") for one in here.attempts)
-        return session, Planned(-1, self._benchmark, trial, 0, len(here.attempts), failed, False), said
+        failed = sum(answer.status in ("unparseable", "refused") for answer in position.attempts)
+        return session, Planned(-1, self._benchmark, trial, 0, len(position.attempts), failed, False), answers
 
     def _metered(self, session: Session) -> Callable[[], Amount]:
         """Count what a session takes."""
@@ -255,23 +255,23 @@ class Conversations:
     async def _position(self, person: str) -> TalkPosition | None:
         return await self._read(talk_position, self.participation, person, self._chain)
 
-    def _chain(self, first: Trial, found: Attempts) -> tuple[list[Turn], Trial | None]:
+    def _chain(self, first: Trial, attempts: Attempts) -> tuple[list[Turn], Trial | None]:
         asking = self._asked.benchmark.asking
         tries = {of: asking(first if self._persons(first) == of else other_seat(first), self._asked.options).tries
                  for of in (True, False)}  # fmt: skip
-        return chain(self.kind, self.study, first, found, tries)
+        return chain(self.kind, self.study, first, attempts, tries)
 
     def _persons(self, trial: Trial) -> bool:
         return self.kind.of_person(self.study, trial)
 
-    def _held_back(self, here: TalkPosition) -> TalkPosition:
+    def _held_back(self, position: TalkPosition) -> TalkPosition:
         """Without a reply that has come too soon to be shown."""
-        if len(here.turns) < 2 or self._persons(here.turns[-1].trial):
-            return here
-        last, before = here.turns[-1], here.turns[-2]
+        if len(position.turns) < 2 or self._persons(position.turns[-1].trial):
+            return position
+        last, before = position.turns[-1], position.turns[-2]
         if self.participation.clock() - before.answer.at >= self.terms.least_wait:
-            return here
-        return replace(here, turns=here.turns[:-1], pending=last.trial, attempts=())
+            return position
+        return replace(position, turns=position.turns[:-1], pending=last.trial, attempts=())
 
     async def close(self) -> None:
         """Questions under way are given up; what was answered is on disk."""

@@ -62,7 +62,7 @@ def read_study(text: str, name: str = "study.toml", words: str = "") -> Study:
 def _study(top: Section, words: str) -> Study:
     form = _form(top)
     language = top.choice("language", languages(), "en")
-    said = load_texts(words or language)
+    texts = load_texts(words or language)
     items = _items(top)
     arms = _arms(top, form)
     before = _questions(top, "before")
@@ -80,12 +80,12 @@ def _study(top: Section, words: str) -> Study:
         options=_options(top, form, items if items in ITEM_SETS else OWN),
         limit=top.whole("limit", 1, 1, 100_000) if top.has("limit") else None,
         instruments=_instruments(top),
-        instruments_text=top.text("instruments_text", said("instruments_text")),
+        instruments_text=top.text("instruments_text", texts("instruments_text")),
         arms_by=_arms_by(top, form),
         tutorial=_tutorial(top.table("tutorial", ("text", "tries", "question"))),
         checks=_checks(
             top.table("checks", ("attention", "least_seconds", "instruction", "repeat", "gold")),
-            said.words["instruction"],
+            texts.words["instruction"],
         ),
         places=_places(top, form),
         pay=_pay(top.table("pay", ("currency", "per_hour", "reward", "fee"))),
@@ -235,15 +235,15 @@ def _consent(table: Section) -> Consent:
 
 def _tutorial(table: Section) -> Tutorial:
     questions = []
-    for one in table.tables("question", ("text", "options", "answer")):
-        text, options = one.text("text"), one.texts("options")
-        if not one.has("options"):
-            one.wrong("options", 'is missing (write options = ["…", "…"])')
-        elif len(options) < 2 and isinstance(one.values["options"], list):
-            one.wrong("options", "has too few answers (write two or more different ones)")
-        if not one.has("answer"):
-            one.wrong("answer", "is missing (write the number of the right option, from 1)")
-        answer = one.whole("answer", 1, 1, max(len(options), 2))
+    for section in table.tables("question", ("text", "options", "answer")):
+        text, options = section.text("text"), section.texts("options")
+        if not section.has("options"):
+            section.wrong("options", 'is missing (write options = ["…", "…"])')
+        elif len(options) < 2 and isinstance(section.values["options"], list):
+            section.wrong("options", "has too few answers (write two or more different ones)")
+        if not section.has("answer"):
+            section.wrong("answer", "is missing (write the number of the right option, from 1)")
+        answer = section.whole("answer", 1, 1, max(len(options), 2))
         questions.append(QuizQuestion(text, options, answer))
     text = table.text("text", "", may_be_empty=True)
     if text and not questions and not table.has("question"):
@@ -372,48 +372,48 @@ def _scales(top: Section, allowed: bool) -> tuple[Scale, ...]:
 
 def _questions(top: Section, name: Literal["before", "after"]) -> tuple[OwnQuestion, ...]:
     found = []
-    for one in top.tables(name, _QUESTION):
-        ask = cast(Ask, one.choice("ask", ASKS))
-        options = one.texts("options")
+    for section in top.tables(name, _QUESTION):
+        ask = cast(Ask, section.choice("ask", ASKS))
+        options = section.texts("options")
         closed = ask in ("one", "several")
         if closed and len(options) < 2:
-            one.wrong("options", 'are too few (write options = ["…", "…"], two or more)')
-        if not closed and one.has("options"):
-            one.wrong("options", f"are not for ask = {ask!r} (delete the line)".replace("'", '"'))
-        if ask != "number" and (one.has("low") or one.has("high")):
-            one.wrong("low" if one.has("low") else "high", "is for numbers (delete the line)")
-        if ask == "number" and not (one.has("low") and one.has("high")):
-            one.wrong("high", "and low are missing (write the range, such as low = 18 and high = 110)")
-        if ask == "one" and one.has("optional"):
-            one.wrong("optional", "is not for one answer of several (write prefer_not_to_say = true)")
-        elif one.flag("optional") and one.flag("prefer_not_to_say"):
-            one.wrong(
+            section.wrong("options", 'are too few (write options = ["…", "…"], two or more)')
+        if not closed and section.has("options"):
+            section.wrong("options", f"are not for ask = {ask!r} (delete the line)".replace("'", '"'))
+        if ask != "number" and (section.has("low") or section.has("high")):
+            section.wrong("low" if section.has("low") else "high", "is for numbers (delete the line)")
+        if ask == "number" and not (section.has("low") and section.has("high")):
+            section.wrong("high", "and low are missing (write the range, such as low = 18 and high = 110)")
+        if ask == "one" and section.has("optional"):
+            section.wrong("optional", "is not for one answer of several (write prefer_not_to_say = true)")
+        elif section.flag("optional") and section.flag("prefer_not_to_say"):
+            section.wrong(
                 "optional", "stands beside prefer_not_to_say (write one of the two: the data could not tell them)"
             )
-        low = one.number("low", 0, -1e9, 1e9)
-        high = one.number("high", max(low, 0.0), low, 1e9)
+        low = section.number("low", 0, -1e9, 1e9)
+        high = section.number("high", max(low, 0.0), low, 1e9)
         found.append(
             OwnQuestion(
-                read_key(one),
+                read_key(section),
                 ask,
-                one.text("text"),
+                section.text("text"),
                 options,
                 low if ask == "number" else 0.0,
                 high if ask == "number" else 0.0,
-                bool(one.flag("optional")),
-                bool(one.flag("prefer_not_to_say")),
+                bool(section.flag("optional")),
+                bool(section.flag("prefer_not_to_say")),
             )
         )
-    check_different(top, name, [one.key for one in found])
+    check_different(top, name, [question.key for question in found])
     return tuple(found)
 
 
 def _gold(table: Section) -> tuple[Gold, ...]:
     found = []
-    for one in table.tables("gold", ("text", "accept", "scale")):
-        if not one.has("accept"):
-            one.wrong("accept", "is missing (write the values that are right, such as accept = [1])")
-        found.append(Gold(one.text("text"), one.wholes("accept", (1,), -100, 100), one.text("scale", "")))
+    for section in table.tables("gold", ("text", "accept", "scale")):
+        if not section.has("accept"):
+            section.wrong("accept", "is missing (write the values that are right, such as accept = [1])")
+        found.append(Gold(section.text("text"), section.wholes("accept", (1,), -100, 100), section.text("scale", "")))
     return tuple(found)
 
 
@@ -433,17 +433,17 @@ def _quota(top: Section, before: tuple[OwnQuestion, ...]) -> Quota:
     if not top.has("quota"):
         return Quota()
     table = top.table("quota", ("question", "places"))
-    single = {one.key: one for one in before if one.ask == "one"}
+    single = {own_question.key: own_question for own_question in before if own_question.ask == "one"}
     name = table.text("question")
-    asked = single.get(name)
-    if name and asked is None:
+    question = single.get(name)
+    if name and question is None:
         known = ", ".join(single) or "none"
         table.wrong("question", f"'{name[:40]}' is not a question of [[before]] with one answer (there are: {known})")
     places = table.table("places", None)
     found = []
     for option in places.values:
-        if asked is not None and option not in asked.options:
-            places.wrong(option, f"is not an answer to it (there are: {', '.join(asked.options)[:200]})")
+        if question is not None and option not in question.options:
+            places.wrong(option, f"is not an answer to it (there are: {', '.join(question.options)[:200]})")
         found.append((option, places.whole(option, 1, 1, 100_000)))
     if not found:
         table.wrong("places", 'are missing (write places = { "Woman" = 30, "Man" = 30 })')

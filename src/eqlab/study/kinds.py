@@ -48,8 +48,8 @@ def find_kind(name: str) -> StudyKind:
 
 def find_ours(name: str) -> StudyKind:
     module, _, attribute = _OURS[name].partition(":")
-    made: StudyKind = getattr(import_module(module), attribute)()
-    return made
+    kind: StudyKind = getattr(import_module(module), attribute)()
+    return kind
 
 
 def kind_names() -> tuple[str, ...]:
@@ -75,8 +75,8 @@ def _by_default() -> list[str]:
     taken = {kind.form().benchmark for kind in map(find_ours, _OURS)}
     found = []
     for name in benchmarks.names():
-        one = benchmarks.load(name)
-        if name not in taken and not isinstance(one, Studied | Talks | Rated):
+        benchmark = benchmarks.load(name)
+        if name not in taken and not isinstance(benchmark, Studied | Talks | Rated):
             found.append(name)
     return found
 
@@ -84,13 +84,13 @@ def _by_default() -> list[str]:
 def _of_benchmarks() -> list[StudyKind]:
     """A benchmark registered anywhere brings its kind along."""
     loaded = (benchmarks.load(name) for name in benchmarks.names())
-    return [one.study() for one in loaded if isinstance(one, Studied)]
+    return [benchmark.study() for benchmark in loaded if isinstance(benchmark, Studied)]
 
 
 def language_text(language: str) -> str:
     """The file's text; what is not translated yet stands there in English."""
-    known = load(language) if language in languages() else None
-    words = known.words if known else english_words()
+    texts = load(language) if language in languages() else None
+    words = texts.words if texts else english_words()
     lines = [
         "# The words on participants' pages. Translate what stands in quotes; keep the keys, and {…}, which the page",
         '# fills in. direction is "ltr" or "rtl".',
@@ -100,7 +100,7 @@ def language_text(language: str) -> str:
     ]
     emotions: dict[str, str] = {}
     for name, english in kind_words().items():
-        said = {**english, **(known.kind(name) if known else {})}
+        said = {**english, **(texts.kind(name) if texts else {})}
         emotions |= {key.removeprefix(EMOTION): text for key, text in said.items() if key.startswith(EMOTION)}
         own = {key: text for key, text in said.items() if not key.startswith(EMOTION) and key in english}
         lines += ["", f"[kinds.{name}]", *_lines(own)]

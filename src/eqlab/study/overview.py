@@ -105,11 +105,11 @@ def _batch_seconds(batch: Batch) -> float:
 def _page_seconds(trial: Trial) -> float:
     """Labels are read once where all questions of a page have the same."""
     labels = {scale.anchors for scale in trial.form.scales}
-    words = sum(_words(one.text) for one in trial.form.fields)
+    words = sum(_words(field.text) for field in trial.form.fields)
     words += sum(_words(label) for anchors in labels for _, label in anchors)
-    words += sum(_words(" ".join(one.options)) for one in trial.form.fields if isinstance(one, Several))
-    long = [one for one in trial.form.fields if isinstance(one, Writing) and one.long and not one.optional]
-    typed = sum(max(_TYPED_WORDS, one.least_words) for one in long)
+    words += sum(_words(" ".join(field.options)) for field in trial.form.fields if isinstance(field, Several))
+    long = [field for field in trial.form.fields if isinstance(field, Writing) and field.long and not field.optional]
+    typed = sum(max(_TYPED_WORDS, writing.least_words) for writing in long)
     return _seconds(_words(trial.stimulus) + words, len(trial.form.fields)) + _SECONDS_PER_TYPED_WORD * typed
 
 

@@ -63,12 +63,12 @@ def settled(attempts: Sequence[Answer], tries: int, of_person: bool) -> Answer |
     answer = final(attempts)
     if answer is None or of_person or answer.status == "ok":
         return answer
-    closed = next((one for one in attempts if one.finish in CLOSED), None)
+    closed = next((attempt for attempt in attempts if attempt.finish in CLOSED), None)
     if closed is not None:
         return closed
     if stands(outcomes(attempts)):
         return answer
-    failed = [one for one in attempts if one.status in ("unparseable", "refused")]
+    failed = [attempt for attempt in attempts if attempt.status in ("unparseable", "refused")]
     return failed[-1] if len(failed) >= tries else None
 
 
@@ -89,22 +89,22 @@ def chain(
     return turns, None
 
 
-def talk_view(here: TalkPosition, kind: Conversing, study: Study, state: State) -> TalkView:
+def talk_view(position: TalkPosition, kind: Conversing, study: Study, state: State) -> TalkView:
     """`state` is what is known of the model's turn while it is open; else the turns say it."""
-    speaking = kind.of_person(study, here.first) and bool(here.first.seat)
-    lines = tuple(_lines(here.turns, speaking, here.first, kind, study))
-    view = TalkView(here.step, len(here.turns), state, lines, here.first.stimulus if speaking else "")
-    if here.pending is None:
-        last = here.turns[-1].answer
+    speaking = kind.of_person(study, position.first) and bool(position.first.seat)
+    lines = tuple(_lines(position.turns, speaking, position.first, kind, study))
+    view = TalkView(position.step, len(position.turns), state, lines, position.first.stimulus if speaking else "")
+    if position.pending is None:
+        last = position.turns[-1].answer
         return replace(view, state="over", left=not speaking and bool(last.values.get("leaves")))
-    if not kind.of_person(study, here.pending):
+    if not kind.of_person(study, position.pending):
         return view
     if not speaking:
         return replace(view, state="say")
-    replies = sum(not turn.trial.seat for turn in here.turns)
-    silence = bool(here.turns) and here.turns[-1].answer.status != "ok"
-    most = int(here.first.key["replies"])
-    told = [turn.answer.values.get("emotion") for turn in here.turns if turn.trial.seat]
+    replies = sum(not turn.trial.seat for turn in position.turns)
+    silence = bool(position.turns) and position.turns[-1].answer.status != "ok"
+    most = int(position.first.key["replies"])
+    told = [turn.answer.values.get("emotion") for turn in position.turns if turn.trial.seat]
     return replace(
         view,
         state="say",
@@ -117,15 +117,15 @@ def talk_view(here: TalkPosition, kind: Conversing, study: Study, state: State) 
 
 
 def _lines(turns: Sequence[Turn], speaking: bool, first: Trial, kind: Conversing, study: Study) -> list[TalkLine]:
-    found = [] if speaking else [TalkLine("other", first.prompt)]
+    lines = [] if speaking else [TalkLine("other", first.prompt)]
     for turn in turns:
         if turn.answer.status != "ok":
             continue
         text = str(turn.answer.values.get("says") or "") if turn.trial.seat else turn.answer.text
         who: Literal["you", "other"] = "you" if kind.of_person(study, turn.trial) else "other"
         if text.strip():
-            found.append(TalkLine(who, visible(text.strip())))
-    return found
+            lines.append(TalkLine(who, visible(text.strip())))
+    return lines
 
 
 def other_seat(trial: Trial) -> Trial:

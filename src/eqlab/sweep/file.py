@@ -110,9 +110,9 @@ def parse_sweep(text: str, path: str = "the sweep") -> Sweep:
 def _sweep(top: Section, path: str) -> Sweep:
     return Sweep(
         path=path,
-        models=tuple(_model(one) for one in top.tables("models", _MODEL)),
+        models=tuple(_model(section) for section in top.tables("models", _MODEL)),
         benchmarks=_benchmarks(top, _shared(top, SweepBenchmark("", Request().items, "full", None, None, {}))),
-        endpoints={name: _endpoint(name, one) for name, one in top.named("endpoints", _ENDPOINT).items()},
+        endpoints={name: _endpoint(name, section) for name, section in top.named("endpoints", _ENDPOINT).items()},
         seeds=top.wholes("seeds", (0,), -(2**63), 2**63 - 1),
         max_concurrency=top.whole("max_concurrency", 16, 1, _MOST),
         timeouts=_timeouts(top),
@@ -140,16 +140,19 @@ def _benchmarks(top: Section, shared: SweepBenchmark) -> tuple[SweepBenchmark, .
     if isinstance(top.values.get("benchmarks"), list):
         found = tuple(replace(shared, name=name) for name in top.texts("benchmarks"))
     else:
-        own = top.named("benchmarks", _BENCHMARK)
-        found = tuple(replace(_shared(one, shared), name=name, options=_options(one)) for name, one in own.items())
+        sections = top.named("benchmarks", _BENCHMARK)
+        found = tuple(
+            replace(_shared(section, shared), name=name, options=_options(section))
+            for name, section in sections.items()
+        )
     if not found:
         top.wrong("benchmarks", 'is missing (write benchmarks = ["eqbench", "empathy"])')
     return found
 
 
-def _options(one: Section) -> dict[str, str]:
+def _options(section: Section) -> dict[str, str]:
     """As on the command line, where everything is text; TOML's true and false are its yes and no."""
-    given = one.table("options", None).values
+    given = section.table("options", None).values
     return {key: ("yes" if value else "no") if isinstance(value, bool) else str(value) for key, value in given.items()}
 
 
@@ -161,80 +164,80 @@ def _seconds(table: Section, key: str, default: float) -> float:
     return table.number(key, default, 0.001, _MOST)
 
 
-def _endpoint(name: str, one: Section) -> SweepEndpoint:
-    return SweepEndpoint(name, _address(one), _key(one), _count(one, "max_concurrency", None))
+def _endpoint(name: str, section: Section) -> SweepEndpoint:
+    return SweepEndpoint(name, _address(section), _key(section), _count(section, "max_concurrency", None))
 
 
-def _model(one: Section) -> SweepModel:
-    spec = one.text("spec", "")
+def _model(section: Section) -> SweepModel:
+    spec = section.text("spec", "")
     if not spec:
-        one.wrong("spec", "is missing (write embedded, gguf:PATH, provider/name, or any name with a base_url)")
-    made = SweepModel(
+        section.wrong("spec", "is missing (write embedded, gguf:PATH, provider/name, or any name with a base_url)")
+    model = SweepModel(
         spec=spec,
-        name=one.text("name", spec),
-        endpoint=one.text("endpoint", ""),
-        base_url=_address(one),
-        key=_key(one),
-        structured=one.flag("structured", None),
-        settings=_settings(one),
-        max_concurrency=_count(one, "max_concurrency", None),
-        start=_start(one),
-        health=one.text("health", "/health"),
-        start_timeout=_seconds(one, "start_timeout", 900.0),
-        gpus=one.number("gpus", 0.0, 0, _MOST),
-        replicas=one.whole("replicas", 1, 1, _MOST),
+        name=section.text("name", spec),
+        endpoint=section.text("endpoint", ""),
+        base_url=_address(section),
+        key=_key(section),
+        structured=section.flag("structured", None),
+        settings=_settings(section),
+        max_concurrency=_count(section, "max_concurrency", None),
+        start=_start(section),
+        health=section.text("health", "/health"),
+        start_timeout=_seconds(section, "start_timeout", 900.0),
+        gpus=section.number("gpus", 0.0, 0, _MOST),
+        replicas=section.whole("replicas", 1, 1, _MOST),
     )
-    if made.start and (made.base_url or made.endpoint):
-        one.wrong("start", "stands beside an address; a server that is started here has its own (delete one)")
-    return made
+    if model.start and (model.base_url or model.endpoint):
+        section.wrong("start", "stands beside an address; a server that is started here has its own (delete one)")
+    return model
 
 
-def _settings(one: Section) -> dict[str, Any]:
+def _settings(section: Section) -> dict[str, Any]:
     """Whatever the endpoint knows, as it is written: it is part of a run's identity."""
-    settings = dict(one.table("settings", None).values)
+    settings = dict(section.table("settings", None).values)
     for name in _SHORT:
-        if one.has(name):
-            one.number(name, 0.0, -_MOST, _MOST)
-            settings[name] = one.values[name]
+        if section.has(name):
+            section.number(name, 0.0, -_MOST, _MOST)
+            settings[name] = section.values[name]
     for name in _PROTOCOL:
         if name in settings:
-            one.wrong("settings", f"holds '{name}', which would change the protocol (delete it)")
+            section.wrong("settings", f"holds '{name}', which would change the protocol (delete it)")
     if secret := secret_among(settings):
-        one.wrong("settings", f"holds '{secret}', which looks like a key (name its variable: key = \"MY_KEY\")")
+        section.wrong("settings", f"holds '{secret}', which looks like a key (name its variable: key = \"MY_KEY\")")
     return settings
 
 
-def _address(one: Section) -> str:
-    url = one.text("base_url", "")
+def _address(section: Section) -> str:
+    url = section.text("base_url", "")
     if not url:
         return ""
     parts = urlsplit(url) if is_web_address(url) else None
     if parts is None:
-        one.wrong("base_url", "is not a web address (write one such as http://gpu1:8000/v1)")
+        section.wrong("base_url", "is not a web address (write one such as http://gpu1:8000/v1)")
     elif parts.username or parts.password or parts.query or holds_secret(url):
-        one.wrong("base_url", 'holds more than an address (name the key\'s variable: key = "MY_KEY")')
+        section.wrong("base_url", 'holds more than an address (name the key\'s variable: key = "MY_KEY")')
     return url.rstrip("/")
 
 
-def _key(one: Section) -> str:
-    name = one.text("key", "")
+def _key(section: Section) -> str:
+    name = section.text("key", "")
     if name and not _VARIABLE.fullmatch(name):
-        one.wrong("key", "is the name of an environment variable, never the key itself (write its name)")
+        section.wrong("key", "is the name of an environment variable, never the key itself (write its name)")
     return name
 
 
-def _start(one: Section) -> str:
-    command = one.text("start", "")
+def _start(section: Section) -> str:
+    command = section.text("start", "")
     if command and "{port}" not in command:
-        one.wrong("start", "does not say where the port goes (write 'vllm serve NAME --port {port}')")
+        section.wrong("start", "does not say where the port goes (write 'vllm serve NAME --port {port}')")
     try:
         words = shlex.split(command)
     except ValueError as error:
-        one.wrong("start", f"cannot be cut into words: {error} (close the quotation)")
+        section.wrong("start", f"cannot be cut into words: {error} (close the quotation)")
         return command
     named = [word.lstrip("-").partition("=")[0] for word in words if word.startswith("-") or "=" in word]
     if holds_secret(command) or any(map(is_secret, named)):
-        one.wrong("start", "holds a key (set VLLM_API_KEY or LLAMA_API_KEY in the worker's environment instead)")
+        section.wrong("start", "holds a key (set VLLM_API_KEY or LLAMA_API_KEY in the worker's environment instead)")
     return command
 
 

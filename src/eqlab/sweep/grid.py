@@ -85,7 +85,7 @@ class SweepOutcome:
 def make_runs(sweep: Sweep, data: Path | None = None) -> list[SweepRun]:
     """Model by model, benchmark by benchmark, seed by seed. Raises on what no run could start with."""
     targets = _targets(sweep)
-    bases = {one.name: _base(sweep, one.name, data) for one in sweep.benchmarks}
+    bases = {benchmark.name: _base(sweep, benchmark.name, data) for benchmark in sweep.benchmarks}
     cells = []
     for target in targets:
         for name, base in bases.items():
@@ -105,15 +105,15 @@ def make_runs(sweep: Sweep, data: Path | None = None) -> list[SweepRun]:
 
 def _base(sweep: Sweep, name: str, data: Path | None) -> Prepared:
     """A benchmark of the sweep, looked up and read once for all models and seeds."""
-    one = next(benchmark for benchmark in sweep.benchmarks if benchmark.name == name)
+    sweep_benchmark = next(benchmark for benchmark in sweep.benchmarks if benchmark.name == name)
     base = prepare(
         Request(
             benchmarks=(name,),
-            items=one.items,
-            profile=one.profile,
-            limit=one.limit,
-            repeats=one.repeats,
-            options=one.options,
+            items=sweep_benchmark.items,
+            profile=sweep_benchmark.profile,
+            limit=sweep_benchmark.limit,
+            repeats=sweep_benchmark.repeats,
+            options=sweep_benchmark.options,
             data=data,
         )
     )

@@ -83,7 +83,9 @@ class Parts:
         try:
             names = sorted(self._files.glob(f"{folder}/*.parquet"))
             for name in names:
-                added += add_absent(store, [one for one in from_parquet(self._files.cat_file(name)) if one.run == run])
+                added += add_absent(
+                    store, [answer for answer in from_parquet(self._files.cat_file(name)) if answer.run == run]
+                )
                 self._files.rm_file(name)
         except OSError as error:
             raise StoreError(f"The parts in {folder} cannot be read: {error}.", "Fix --parts and go on.") from error
@@ -121,13 +123,13 @@ class PartsWriter:
             until = time.monotonic() + LINGER
             while open_ and len(batch) < MOST and (left := until - time.monotonic()) > 0:
                 try:
-                    one = self._queue.get(timeout=left)
+                    answer = self._queue.get(timeout=left)
                 except queue.Empty:
                     break
-                if one is None:
+                if answer is None:
                     open_ = False
                 else:
-                    batch.append(one)
+                    batch.append(answer)
             if batch:
                 try:
                     self._parts.write(self._run, f"{self._shard}-{number:05}", batch)

@@ -125,7 +125,7 @@ def text_lines(forest: Forest, width: int) -> list[str]:
     def column(value: float) -> int:
         return round((min(max(value, low), high) - low) / (high - low) * (room - 1))
 
-    shown = _merged([one for one in forest.baselines if on_axis(one[1], forest.scale)])
+    shown = _merged([baseline for baseline in forest.baselines if on_axis(baseline[1], forest.scale)])
     marks = {column(value) for _, value in shown}
     drawn = [forest.title, ""]
     for name, value in shown:
@@ -157,7 +157,7 @@ def fitted(forest: Forest, size: tuple[int, int]) -> str:
     """A canvas of this size, filled: rows are as far apart as there is room, type as large as names and numbers let
     it be. Under the title: n, and what the lines are."""
     width, height = size
-    shown = _merged([one for one in forest.baselines if on_axis(one[1], forest.scale)])
+    shown = _merged([baseline for baseline in forest.baselines if on_axis(baseline[1], forest.scale)])
     top, rows = 66, len(forest.lines) + bool(forest.own)
     fixed = top + _LABEL * len(shown) + 6 + _AXIS + 12
     across = max(_TYPE, round((fixed + ROW * rows) * width / height))
@@ -276,8 +276,8 @@ def _x(value: float, scale: Range) -> str:
 def widest(baselines: Sequence[Sequence[tuple[str, float]]]) -> tuple[tuple[str, float], ...]:
     """One value for each baseline's name: the mean over subjects, who may have answered different items."""
     found: dict[str, list[float]] = {}
-    for own in baselines:
-        for name, value in own:
+    for baseline in baselines:
+        for name, value in baseline:
             if is_number(value):
                 found.setdefault(name, []).append(value)
     return tuple((name, sum(values) / len(values)) for name, values in found.items())

@@ -75,7 +75,9 @@ def sortable_table(
         + (f'<th scope="col" role="columnheader" class="drawing">{axis}</th>' * (column.key == after))
         for column in table.columns
     )
-    bodies = [_sortable_row(table, cells, own, names, after) for cells, own in zip(table.rows, marks, strict=True)]
+    bodies = [
+        _sortable_row(table, cells, row_marks, names, after) for cells, row_marks in zip(table.rows, marks, strict=True)
+    ]
     if table.note:
         caption = Markup('{} <span class="quiet">{}</span>').format(caption, visible(table.note))
     return Markup(
@@ -92,17 +94,17 @@ def _sortable_head(column: Column) -> str:
     return f'<th scope="col" role="columnheader"{css} data-sort="{kind}"{first}{note}>{escape(column.title)}</th>'
 
 
-def _sortable_row(table: Table, cells: Sequence[Cell], own: RowMarks, names: int, after: str) -> str:
+def _sortable_row(table: Table, cells: Sequence[Cell], marks: RowMarks, names: int, after: str) -> str:
     parts = []
     for place, (column, cell) in enumerate(zip(table.columns, cells, strict=True)):
         text = escape(visible(cell_text(column, cell)))
-        value = _sort_key(own.values[place])
+        value = _sort_key(marks.values[place])
         if place == names:
             name = f"<bdi>{text}</bdi>"
-            name = f'<a href="{escape(own.href)}">{name}</a>' if own.href else name
-            name += f' <span class="flag">{escape(own.flag)}</span>' if own.flag else ""
-            name += f' <span class="quiet">{escape(visible(own.quiet))}</span>' if own.quiet else ""
-            parts.append(f'<th scope="row" role="rowheader" data-value="{text}">{own.before}{name}</th>')
+            name = f'<a href="{escape(marks.href)}">{name}</a>' if marks.href else name
+            name += f' <span class="flag">{escape(marks.flag)}</span>' if marks.flag else ""
+            name += f' <span class="quiet">{escape(visible(marks.quiet))}</span>' if marks.quiet else ""
+            parts.append(f'<th scope="row" role="rowheader" data-value="{text}">{marks.before}{name}</th>')
         else:
             text = Markup(f'<strong class="bad">{text}</strong>') if column.kind == "flag" and cell is False else text
             parts.append(
@@ -110,12 +112,12 @@ def _sortable_row(table: Table, cells: Sequence[Cell], own: RowMarks, names: int
                 f' data-value="{escape(value)}">{text}</td>'
             )
         if column.key == after:
-            parts.append(f'<td role="cell" class="drawing">{own.drawing}</td>')
-    caveats = "".join(f"<li>{escape(visible(caveat))}</li>" for caveat in own.caveats)
+            parts.append(f'<td role="cell" class="drawing">{marks.drawing}</td>')
+    caveats = "".join(f"<li>{escape(visible(caveat))}</li>" for caveat in marks.caveats)
     if caveats:
         caveats = f'<tr role="row" class="caveats"><td role="cell" colspan="{len(parts)}"><ul>{caveats}</ul></td></tr>'
-    kind = f' class="{escape(own.kind)}"' if own.kind else ""
-    kind += f' data-key="{escape(own.key)}"' if own.key else ""
+    kind = f' class="{escape(marks.kind)}"' if marks.kind else ""
+    kind += f' data-key="{escape(marks.key)}"' if marks.key else ""
     return f'<tbody role="rowgroup"{kind}><tr role="row">{"".join(parts)}</tr>{caveats}</tbody>\n'
 
 

@@ -126,7 +126,9 @@ def whisker(
     A ring instead of a dot: not valid. A triangle at the edge: the value lies outside the axis."""
     words = [estimate_text(estimate) + ("" if valid else ", not valid")]
     ticks_drawn = []
-    for label, value in sorted((one for one in baselines if on_axis(one[1], scale)), key=lambda one: one[1]):
+    for label, value in sorted(
+        (baseline for baseline in baselines if on_axis(baseline[1], scale)), key=lambda one: one[1]
+    ):
         words.append(f"baseline {label} {number(value, estimate.digits)}")
         ticks_drawn.append(_baseline_tick(words[-1], _x(value, scale)))
     body = _whisker(estimate, scale, "".join(ticks_drawn), valid)
@@ -260,7 +262,7 @@ def stacked_bar(name: str, counts: Mapping[str, int]) -> Markup:
 
 def strip(differences: Sequence[float], words: str) -> Markup:
     """Wins and losses as one row of bars, largest win first: up where it is better, down where it is worse."""
-    most = max((abs(one) for one in differences), default=0.0) or 1.0
+    most = max((abs(difference) for difference in differences), default=0.0) or 1.0
     slot = 100 / max(1, len(differences))
     body = []
     for place, one in enumerate(sorted(differences, reverse=True)):
@@ -399,7 +401,7 @@ class tints:
     """From an estimate to its tint, on one scale for all of a map."""
 
     def __init__(self, estimates: Sequence[Estimate]) -> None:
-        values = [one.value for one in estimates if one.value is not None and is_number(one.value)]
+        values = [estimate.value for estimate in estimates if estimate.value is not None and is_number(estimate.value)]
         self._low, self._high = min(values, default=0.0), max(values, default=0.0)
 
     @property

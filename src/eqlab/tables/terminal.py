@@ -134,15 +134,15 @@ def _with_names_above(
     width: int,
 ) -> list[StyledLine]:
     head, *body = fitting
-    found = [StyledLine(" · ".join(heads[one] for one in above), "bold")]
-    found += [StyledLine(" " * GAP + line.text, line.style) for line in head]
+    styled_lines = [StyledLine(" · ".join(heads[one] for one in above), "bold")]
+    styled_lines += [StyledLine(" " * GAP + line.text, line.style) for line in head]
     before = ""
     for row, own in zip(rows, body, strict=True):
         name = " · ".join(row[one] for one in above if row[one])
-        found += [StyledLine(part) for part in broken(name, width)] if name != before else []
+        styled_lines += [StyledLine(part) for part in broken(name, width)] if name != before else []
         before = name
-        found += [StyledLine(" " * GAP + line.text) for line in own]
-    return found
+        styled_lines += [StyledLine(" " * GAP + line.text) for line in own]
+    return styled_lines
 
 
 def _facts(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[StyledLine]:

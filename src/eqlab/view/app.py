@@ -82,10 +82,10 @@ def settings_of(port: int) -> ServerSettings:
 
 
 async def static(request: Request) -> Response:
-    found = site_of(request).files.get(request.path_params["name"])
-    if found is None:
+    file = site_of(request).files.get(request.path_params["name"])
+    if file is None:
         raise HTTPException(404)
-    return found.response("gzip" in request.headers.get("accept-encoding", ""))
+    return file.response("gzip" in request.headers.get("accept-encoding", ""))
 
 
 async def live(request: Request) -> Response:
@@ -94,7 +94,7 @@ async def live(request: Request) -> Response:
 
     async def events() -> AsyncIterator[str]:
         def state() -> str:
-            return f"{site.shelf.watched()}.{sum(one.going for one in site.started.values())}"
+            return f"{site.shelf.watched()}.{sum(run.going for run in site.started.values())}"
 
         last = state()
         yield f"retry: 3000\ndata: {last}\n\n"

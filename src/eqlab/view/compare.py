@@ -133,7 +133,7 @@ class ItemDifference:
 def compare(request: Request) -> Response:
     site = site_of(request)
     given = asked_all(request, "s")
-    runs = [one.id for one in islice(site.shelf.look().runs, 100)]
+    runs = [run.id for run in islice(site.shelf.look().runs, 100)]
     if not given:
         return site.page(request, "compare_choose", runs=runs)
     wanted = picked(given, site.shelf)
@@ -149,7 +149,7 @@ def compare(request: Request) -> Response:
     filters = _filters(request)
     a, b = _pair(found, asked(request, "a"), asked(request, "b2"))
     chosen: list[tuple[float | None, str]] = [
-        (None, line.item) for one in found.entries for line in one.result.items if filters.takes(line)
+        (None, line.item) for entry in found.entries for line in entry.result.items if filters.takes(line)
     ]
     shown: list[ItemDifference] = []
     total, gaps = 0, []
@@ -167,7 +167,7 @@ def compare(request: Request) -> Response:
         request, "compare", found=found, every=every, kind=place + 1, sentence=sentence(found), forest=forest_of(found),
         tables=tables(found)[: _BOTH if ranked else 1], caveats=caveats(found, "drop"), filters=filters,
         narrowed=narrowed_to, narrowed_sentence=sentence(narrowed_to) if narrowed_to else "", a=a, b=b,
-        names=[one.name for one in found.entries if one.items], shown=shown, total=total, page_number=page,
+        names=[entry.name for entry in found.entries if entry.items], shown=shown, total=total, page_number=page,
         pages=-(-total // ITEMS), strip=_strip(gaps, a, b), outcomes=OUTCOMES, topics=_topics(found),
         command=command(site, wanted, benchmark), markdown=comparison_page([found], "drop"), runs=runs,
         state=kept(request, "page"), base=kept(request, "page", "q", "topic", "status", "delta", "length", "a", "b2"),
@@ -177,8 +177,8 @@ def compare(request: Request) -> Response:
     )  # fmt: skip
 
 
-def _topics(found: Comparison) -> list[str]:
-    return sorted({topic for one in found.entries for line in one.result.items for topic in line.topics})
+def _topics(comparison: Comparison) -> list[str]:
+    return sorted({topic for entry in comparison.entries for line in entry.result.items for topic in line.topics})
 
 
 def _sources(site: ViewSite, wanted: Picked, benchmark: str) -> list[EntrySource]:
@@ -204,42 +204,48 @@ def _filters(request: Request) -> Filters:
     return Filters(asked(request, "topic"), asked(request, "q"), status if status in OUTCOMES else "", distance, length)
 
 
-def _narrowed(sources: Iterable[EntrySource], found: Comparison, items: set[str]) -> Comparison | None:
+def _narrowed(sources: Iterable[EntrySource], comparison: Comparison, items: set[str]) -> Comparison | None:
     """The same comparison on these items; None where nothing is left to compare."""
-    own, _ = entries([few for one in sources if (few := narrowed(one, items))])
+    own, _ = entries([few for source in sources if (few := narrowed(source, items))])
     same = [
-        one
-        for one in compare_entries(own)
-        if (one.benchmark, one.title, one.rater) == (found.benchmark, found.title, found.rater)
+        entry
+        for entry in compare_entries(own)
+        if (entry.benchmark, entry.title, entry.rater) == (comparison.benchmark, comparison.title, comparison.rater)
     ]
     return same[0] if same else None
 
 
-def _pair(found: Comparison, a: str, b: str) -> tuple[Entry | None, Entry | None]:
+def _pair(comparison: Comparison, a: str, b: str) -> tuple[Entry | None, Entry | None]:
     """The two whose items are shown: those named, else the first two that have items."""
-    known = {one.name: one for one in found.entries if one.items}
+    known = {entry.name: entry for entry in comparison.entries if entry.items}
     first = known.pop(a, None) or (known.pop(next(iter(known))) if known else None)
     second = known.get(b) or next(iter(known.values()), None)
     return first, second
 
 
-def forest_of(found: Comparison) -> Forest:
+def forest_of(comparison: Comparison) -> Forest:
     """Everybody on one axis, in the order of the verdict."""
-    named = {one.name: one for one in found.entries}
+    named = {entry.name: entry for entry in comparison.entries}
     lines = tuple(
         ForestLine(
-            one.contender.name,
-            one.contender.score,
-            one.rank,
-            named[one.contender.name].result.valid,
-            one.contender.people,
+            standing.contender.name,
+            standing.contender.score,
+            standing.rank,
+            named[standing.contender.name].result.valid,
+            standing.contender.people,
         )
-        for one in found.verdict.standings[:FOREST]
+        for standing in comparison.verdict.standings[:FOREST]
     )
-    results = [one.result for one in found.entries]
-    ranges = [one.others.score_range if found.rater and one.others else one.score_range for one in results]
-    floors = () if found.rater else widest([[(own.name, own.value) for own in one.baselines] for one in results])
-    return Forest(found.title, found.entries[0].score.name, lines, figures.common_range(ranges), floors)
+    results = [entry.result for entry in comparison.entries]
+    ranges = [
+        result.others.score_range if comparison.rater and result.others else result.score_range for result in results
+    ]
+    floors = (
+        ()
+        if comparison.rater
+        else widest([[(baseline.name, baseline.value) for baseline in result.baselines] for result in results])
+    )
+    return Forest(comparison.title, comparison.entries[0].score.name, lines, figures.common_range(ranges), floors)
 
 
 # -- item by item ------------------------------------------------------------------------------------------------------
@@ -289,7 +295,7 @@ def _said(entry: Entry, line: ItemScore) -> str:
 
 
 def _href(a: Entry, b: Entry, item: str) -> str:
-    run = next((one.origin.removeprefix("run ") for one in (a, b) if one.origin.startswith("run ")), "")
+    run = next((entry.origin.removeprefix("run ") for entry in (a, b) if entry.origin.startswith("run ")), "")
     return address("/item", run=run, b=a.result.benchmark, item=item) if run else ""
 
 
@@ -306,21 +312,23 @@ def _texts(store: Reader, entry: Entry, items: Sequence[str]) -> dict[str, list[
     wanted = set(items)
     group = entry.name if entry.rater else ""
     own = [line for line in entry.result.items if line.item in wanted and (not group or line.group == group)]
-    found: dict[str, list[ItemScore]] = {}
-    known: dict[str, ItemScore] = {}
+    scores: dict[str, list[ItemScore]] = {}
+    item_scores: dict[str, ItemScore] = {}
     if entry.origin.startswith("run "):
         run = entry.origin.removeprefix("run ")
         benchmark = load(entry.result.benchmark)
-        options = next(one.options for one in store.read_run(run).config.benchmarks if one.name == benchmark.name)
+        options = next(
+            config.options for config in store.read_run(run).config.benchmarks if config.name == benchmark.name
+        )
         trials = list(dict.fromkeys(line.trial for line in own))
         for scored in store.scored(run, entry.result.subject, benchmark.name, trials=trials):
             line = benchmark.item(scored, options)
-            if scored.trial.id not in known:
-                known[scored.trial.id] = _with_shown(line, scored.trial.stimulus)
+            if scored.trial.id not in item_scores:
+                item_scores[scored.trial.id] = _with_shown(line, scored.trial.stimulus)
     for line in own:
-        full = known.get(line.trial, line)
-        found.setdefault(line.item, []).append(full)
-    return found
+        full = item_scores.get(line.trial, line)
+        scores.setdefault(line.item, []).append(full)
+    return scores
 
 
 def _with_shown(line: ItemScore, stimulus: str) -> ItemScore:

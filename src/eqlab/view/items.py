@@ -63,50 +63,52 @@ class Holder:
     result: Result
 
     def trials(self, item: str) -> list[str]:
-        return list(dict.fromkeys(one.trial for one in self.result.items if one.item == item))
+        return list(dict.fromkeys(score.trial for score in self.result.items if score.item == item))
 
 
 def item(request: Request) -> Response:
     site = site_of(request)
     snapshot = site.shelf.settle(0.3)
-    one: HeldRun = must(snapshot.run(asked(request, "run")), "No run of this store has this id.")
+    run: HeldRun = must(snapshot.run(asked(request, "run")), "No run of this store has this id.")
     benchmark = asked(request, "b")
-    holders = list(asked_alike(snapshot, one, benchmark))
-    named = _named(holders, one, asked(request, "item"), asked(request, "trial"))
+    holders = list(asked_alike(snapshot, run, benchmark))
+    named = _named(holders, run, asked(request, "item"), asked(request, "trial"))
     with site.store() as store:
         answered = [made for holder in holders if (made := _answers(store, holder, named))]
-        people = list(_people(store, snapshot, one, benchmark, {s.trial.id for a in answered for s in a.scored}))
+        people = list(_people(store, snapshot, run, benchmark, {s.trial.id for a in answered for s in a.scored}))
     must(answered or None, "Nobody of this run was asked this.", "Choose an item of the result.")
     names = told_apart([own.name for own in answered], [f"run {own.run}" for own in answered])
     answered = [_renamed(own, name) for own, name in zip(answered, names, strict=True)]
     answered.sort(key=lambda own: (own.points is None, -(own.points or 0.0)))
-    whose = next((h.result for h in holders if h.held is one and h.result.subject == asked(request, "of")), None)
-    order = _order(holders, one, whose)
+    whose = next((h.result for h in holders if h.held is run and h.result.subject == asked(request, "of")), None)
+    order = _order(holders, run, whose)
     place = order.index(named) if named in order else 0
-    first = next((own for own in answered if own.run == one.id), answered[0])
+    first = next((own for own in answered if own.run == run.id), answered[0])
     trial = first.scored[0].trial
     return site.page(
-        request, "item", one=one, benchmark=benchmark, item=named, title=first.lines[0].title, trial=trial,
+        request, "item", one=run, benchmark=benchmark, item=named, title=first.lines[0].title, trial=trial,
         messages=outgoing(trial), table=_table(answered, people), shown=answered[:MOST], total=len(answered),
         drawn=_drawn(people, trial), people=len(people), quality=_quality(holders, named), final=final,
-        before=_link(one, benchmark, order, place - 1, whose), after=_link(one, benchmark, order, place + 1, whose),
-        whose=whose, back=result_address(one.id, whose) if whose else "", place=place + 1,
+        before=_link(run, benchmark, order, place - 1, whose), after=_link(run, benchmark, order, place + 1, whose),
+        whose=whose, back=result_address(run.id, whose) if whose else "", place=place + 1,
         of=len(order), most_repeats=MOST_REPEATS, topics=first.lines[0].topics,
         reasons=_shared_reasons(answered),
     )  # fmt: skip
 
 
-def _order(holders: Sequence[Holder], one: HeldRun, whose: Result | None) -> list[str]:
+def _order(holders: Sequence[Holder], run: HeldRun, whose: Result | None) -> list[str]:
     """The items of a run as they were asked; of one result, lowest score first, as its page lists them."""
     if whose is None:
-        return list(dict.fromkeys(line.item for own in holders if own.held is one for line in own.result.items))
+        return list(
+            dict.fromkeys(line.item for holder in holders if holder.held is run for line in holder.result.items)
+        )
     return list(dict.fromkeys(line.item for line in sorted(whose.items, key=lowest_first)))
 
 
-def asked_alike(snapshot: Snapshot, one: HeldRun, benchmark: str) -> Iterator[Holder]:
+def asked_alike(snapshot: Snapshot, run: HeldRun, benchmark: str) -> Iterator[Holder]:
     """Every scored result on the same items, those of this run first."""
-    files = [config.items_sha256 for config in one.stored.config.benchmarks if config.name == benchmark]
-    for held in sorted(snapshot.runs, key=lambda held: held is not one):
+    files = [config.items_sha256 for config in run.stored.config.benchmarks if config.name == benchmark]
+    for held in sorted(snapshot.runs, key=lambda held: held is not run):
         for config in held.stored.config.benchmarks:
             if config.name != benchmark or config.items_sha256 not in files:
                 continue
@@ -115,13 +117,13 @@ def asked_alike(snapshot: Snapshot, one: HeldRun, benchmark: str) -> Iterator[Ho
                     yield Holder(held, config, result)
 
 
-def _named(holders: Sequence[Holder], one: HeldRun, item: str, trial: str) -> str:
+def _named(holders: Sequence[Holder], run: HeldRun, item: str, trial: str) -> str:
     """The item by its id, or by a trial about it."""
     if item:
         return item
     for holder in holders:
         for line in holder.result.items:
-            if line.trial == trial and (holder.held is one or not item):
+            if line.trial == trial and (holder.held is run or not item):
                 return line.item
     must(None, "This run has no such item.", "Choose one of the result's items.")
     return ""
@@ -132,23 +134,28 @@ def _answers(store: Reader, holder: Holder, item: str) -> Answered | None:
     if not trials:
         return None
     found = tuple(store.scored(holder.held.id, holder.result.subject, holder.asked.name, trials=trials))
-    own = [one for one in found if one.trial.id in trials]
-    made = load(holder.asked.name)
-    lines = tuple(made.item(one, holder.asked.options) for one in own)
+    own = [scored for scored in found if scored.trial.id in trials]
+    benchmark = load(holder.asked.name)
+    lines = tuple(benchmark.item(scored, holder.asked.options) for scored in own)
     return (
         Answered(subject_name(holder.result.subject), holder.held.id, holder.result, tuple(own), lines) if own else None
     )
 
 
-def _renamed(own: Answered, name: str) -> Answered:
-    return Answered(name, own.run, own.result, own.scored, own.lines)
+def _renamed(answered: Answered, name: str) -> Answered:
+    return Answered(name, answered.run, answered.result, answered.scored, answered.lines)
 
 
 def _people(
-    store: Reader, snapshot: Snapshot, one: HeldRun, benchmark: str, trials: set[str]
+    store: Reader, snapshot: Snapshot, run: HeldRun, benchmark: str, trials: set[str]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """(person, values) of everybody who took the same question on a form; nothing of a locked study under way."""
-    items = {line for own in one.stored.config.benchmarks if own.name == benchmark for line in (own.items_sha256,)}
+    items = {
+        line
+        for benchmark_config in run.stored.config.benchmarks
+        if benchmark_config.name == benchmark
+        for line in (benchmark_config.items_sha256,)
+    }
     for held in snapshot.runs:
         for config in held.stored.config.benchmarks:
             if held.stored.config.models or config.name != benchmark or config.items_sha256 not in items:
@@ -205,10 +212,10 @@ def _is_value(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _score(own: Answered) -> Cell:
-    if own.points is not None:
-        return own.points
-    scores = [line.score for line in own.lines if line.score is not None]
+def _score(answered: Answered) -> Cell:
+    if answered.points is not None:
+        return answered.points
+    scores = [line.score for line in answered.lines if line.score is not None]
     return fmean(scores) if scores else ""
 
 
@@ -227,21 +234,23 @@ def _drawn(people: Sequence[tuple[str, Mapping[str, Any]]], trial: Trial) -> lis
 
 def _quality(holders: Sequence[Holder], item: str) -> ItemQuality | None:
     """How the item goes with the others, over everybody who was asked all of them; None with fewer than five."""
-    points = [own for holder in holders if (own := item_means([one for one in holder.result.items if not one.group]))]
-    items = list(dict.fromkeys(name for own in points for name in own))
-    shared = [name for name in items if all(name in own for own in points)]
+    points = [
+        own for holder in holders if (own := item_means([score for score in holder.result.items if not score.group]))
+    ]
+    items = list(dict.fromkeys(name for point in points for name in point))
+    shared = [name for name in items if all(name in point for point in points)]
     if len(points) < FEWEST or len(shared) < FEWEST or item not in shared:
         return None
-    table = np.array([[own[name] for name in shared] for own in points])
+    table = np.array([[point[name] for name in shared] for point in points])
     if not (table.std(axis=0) > 0).all():
         return None
-    return next((one for one in item_quality(table) if shared[one.item] == item), None)
+    return next((quality for quality in item_quality(table) if shared[quality.item] == item), None)
 
 
-def _link(one: HeldRun, benchmark: str, order: Sequence[str], place: int, whose: Result | None) -> str:
+def _link(run: HeldRun, benchmark: str, order: Sequence[str], place: int, whose: Result | None) -> str:
     if not 0 <= place < len(order):
         return ""
-    return address("/item", run=one.id, b=benchmark, item=order[place], of=whose.subject if whose else "")
+    return address("/item", run=run.id, b=benchmark, item=order[place], of=whose.subject if whose else "")
 
 
 ROUTES = [Route("/item", item)]

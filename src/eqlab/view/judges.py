@@ -26,8 +26,8 @@ DRAWS = 500
 def judges(request: Request) -> Response:
     site = site_of(request)
     snapshot = site.shelf.settle(0.3)
-    runs = [one for one in snapshot.runs if _judges(one)]
-    chosen = next((one for one in runs if one.id == asked(request, "run")), runs[0] if runs else None)
+    runs = [run for run in snapshot.runs if _judges(run)]
+    chosen = next((run for run in runs if run.id == asked(request, "run")), runs[0] if runs else None)
     if chosen is None:
         return site.page(request, "judges", runs=runs, chosen=None)
     with site.store() as store:
@@ -38,8 +38,8 @@ def judges(request: Request) -> Response:
             if (found := full_result(site, store, chosen, model.subject, RATING)) is not None
         ]
         matrix = agreement_matrix(store, chosen)
-        earlier = [one for one in runs if one.id != chosen.id and len(_judges(one)) == len(_judges(chosen)) == 1]
-        before = next((one for one in earlier if one.id == asked(request, "before")), None)
+        earlier = [run for run in runs if run.id != chosen.id and len(_judges(run)) == len(_judges(chosen)) == 1]
+        before = next((run for run in earlier if run.id == asked(request, "before")), None)
         drift = drift_of(store, chosen.stored, before.stored) if before else None
     return site.page(
         request, "judges", runs=runs, chosen=chosen, panel=panel, results=results, matrix=matrix,
@@ -48,17 +48,17 @@ def judges(request: Request) -> Response:
     )  # fmt: skip
 
 
-def _judges(one: HeldRun) -> list[ModelConfig]:
-    return [model for model in one.stored.config.models if model.role == "judge"]
+def _judges(run: HeldRun) -> list[ModelConfig]:
+    return [model for model in run.stored.config.models if model.role == "judge"]
 
 
-def agreement_matrix(store: Reader, one: HeldRun) -> Table | None:
+def agreement_matrix(store: Reader, run: HeldRun) -> Table | None:
     """Every two judges of a run on the replies that both rated; None for one judge, and for pairs of replies."""
     given: dict[str, dict[tuple[str, int], int]] = {}
     levels = 0
-    for model in _judges(one):
+    for model in _judges(run):
         own = given.setdefault(model.subject.removeprefix("judge:"), {})
-        for rating in rated(store.scored(one.id, model.subject, RATING)):
+        for rating in rated(store.scored(run.id, model.subject, RATING)):
             if rating.value is not None and len(rating.trial.form.scales) == 1:
                 scale = rating.trial.form.scales[0]
                 levels = max(levels, scale.high - scale.low + 1)

@@ -95,7 +95,7 @@ def levels() -> list[tuple[int, str]]:
 def rateable(snapshot: Snapshot) -> list[HeldRun]:
     """Runs with replies that are rated on the published form; talks have a rubric of their own, and a study."""
     return [
-        one for one in snapshot.runs if one.stored.config.models and any(map(_is_rated, one.stored.config.benchmarks))
+        run for run in snapshot.runs if run.stored.config.models and any(map(_is_rated, run.stored.config.benchmarks))
     ]
 
 
@@ -141,18 +141,18 @@ def drawn(rows: Sequence[ReplyRow], count: int) -> list[ReplyRow]:
     prompts = sorted({row.prompt for row in rows})
     random.Random(0).shuffle(prompts)
     place = {prompt: number for number, prompt in enumerate(prompts)}
-    queues = [sorted(own, key=lambda row: (place[row.prompt], row.repeat)) for own in arms.values()]
-    found: list[ReplyRow] = []
-    while len(found) < count and any(queues):
-        found += [queue.pop(0) for queue in queues if queue]
-    return found[:count]
+    queues = [sorted(arm, key=lambda row: (place[row.prompt], row.repeat)) for arm in arms.values()]
+    reply_rows: list[ReplyRow] = []
+    while len(reply_rows) < count and any(queues):
+        reply_rows += [queue.pop(0) for queue in queues if queue]
+    return reply_rows[:count]
 
 
 def _done(store: Store, config: RunConfig, rater: str) -> set[str]:
     if config.id not in store.run_ids():
         return set()
     given = store.scored(config.id, f"{PERSON}{rater}", Ratings.name)
-    return {one.trial.id for one in given if one.attempts}
+    return {scored.trial.id for scored in given if scored.attempts}
 
 
 def page(request: Request) -> Response:
@@ -211,11 +211,11 @@ def agreements(store: Reader, session: RatingSession) -> Table | None:
     own = _ratings(store, session.config.id, f"{PERSON}{session.rater}")
     others: dict[str, Mapping[Key, int]] = {}
     people: dict[str, dict[Key, int]] = {}
-    for one in rated(store.scored(session.config.id, PEOPLE, Ratings.name)):
-        who = one.answer.subject if one.answer else ""
-        if one.value is not None and who != f"{PERSON}{session.rater}":
-            people.setdefault(who, {})[_key(one.trial)] = one.value
-    others |= {f"person {number}": own for number, own in enumerate(people.values(), start=1)}
+    for reply in rated(store.scored(session.config.id, PEOPLE, Ratings.name)):
+        who = reply.answer.subject if reply.answer else ""
+        if reply.value is not None and who != f"{PERSON}{session.rater}":
+            people.setdefault(who, {})[_key(reply.trial)] = reply.value
+    others |= {f"person {number}": person for number, person in enumerate(people.values(), start=1)}
     for run in store.run_ids():
         for model in store.read_run(run).config.models:
             if model.role == "judge":
@@ -227,9 +227,9 @@ def agreements(store: Reader, session: RatingSession) -> Table | None:
 
 
 def _ratings(store: Reader, run: str, subject: str) -> dict[Key, int]:
-    found = rated(store.scored(run, subject, Ratings.name))
-    own = [one for one in found if one.value is not None and one.trial.form.scales == (RATING,)]
-    return {_key(one.trial): int(one.value or 0) for one in own}
+    replies = rated(store.scored(run, subject, Ratings.name))
+    rated_replies = [reply for reply in replies if reply.value is not None and reply.trial.form.scales == (RATING,)]
+    return {_key(reply.trial): int(reply.value or 0) for reply in rated_replies}
 
 
 def _key(trial: Trial) -> Key:
@@ -240,8 +240,8 @@ def _agree(one: Mapping[Key, int], other: Mapping[Key, int]) -> Estimate | None:
     shared = [key for key in one if key in other]
     if not shared:
         return None
-    found = agreement([one[key] for key in shared], [other[key] for key in shared], draws=DRAWS).measures[KAPPA]
-    return Estimate(KAPPA, found.value, len(shared), None, found.low, found.high)
+    interval = agreement([one[key] for key in shared], [other[key] for key in shared], draws=DRAWS).measures[KAPPA]
+    return Estimate(KAPPA, interval.value, len(shared), None, interval.low, interval.high)
 
 
 ROUTES = [

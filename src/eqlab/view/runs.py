@@ -58,31 +58,35 @@ def runs(request: Request) -> Response:
     site = site_of(request)
     snapshot = site.shelf.settle(_SETTLE)
     query, benchmark, only = asked(request, "q"), asked(request, "b"), asked(request, "table")
-    benchmarks = sorted({one.rows[0].result.benchmark for one in snapshot.groups})
+    benchmarks = sorted({group.rows[0].result.benchmark for group in snapshot.groups})
     wanted = [
-        (number, one)
-        for number, one in enumerate(snapshot.groups, start=1)
-        if benchmark in ("", one.rows[0].result.benchmark) and only in ("", str(number))
+        (number, group)
+        for number, group in enumerate(snapshot.groups, start=1)
+        if benchmark in ("", group.rows[0].result.benchmark) and only in ("", str(number))
     ]
     most = ROWS if only else max(LEAST, ROWS // max(1, len(wanted)))
     tables = [
-        _table(site, snapshot, number, one, query, most, asked_number(request, "page") if only else 1)
-        for number, one in wanted
+        _table(site, snapshot, number, group, query, most, asked_number(request, "page") if only else 1)
+        for number, group in wanted
     ]
     listed = [one for one in snapshot.runs if fits(query, _run_words(one)) and _asks(one, benchmark)]
     return site.page(
-        request, "runs", snapshot=snapshot, tables=[one for one in tables if one.total or not query],
+        request, "runs", snapshot=snapshot, tables=[table for table in tables if table.total or not query],
         runs=_run_table(listed[:MOST_RUNS]), listed=len(listed), most_runs=MOST_RUNS, query=query, benchmark=benchmark,
         benchmarks=benchmarks, only=only, going=[one for one in snapshot.runs if is_going(site, one)], live=True,
         state=kept(request), page_number=asked_number(request, "page"), rows=ROWS,
     )  # fmt: skip
 
 
-def is_going(site: ViewSite, one: HeldRun) -> bool:
+def is_going(site: ViewSite, held_run: HeldRun) -> bool:
     """Whether answers may still come: it is not complete, and some came within the last minutes."""
-    if may_stop(site, one.id):
+    if may_stop(site, held_run.id):
         return True
-    return not one.finished and bool(one.stored.config.models) and time.time() - site.shelf.moved(one.id) < 10 * RATE
+    return (
+        not held_run.finished
+        and bool(held_run.stored.config.models)
+        and time.time() - site.shelf.moved(held_run.id) < 10 * RATE
+    )
 
 
 def _table(
@@ -99,19 +103,19 @@ def _table(
     if rows:
         caption = Markup("<strong>{}</strong>").format(one.title)
         html = score_rows(lines, "view", one.scale, [_marks(site, one, row) for row in rows], caption)
-    made = opening_among(one, snapshot.ladders[number - 1], snapshot.groups, linked=False)
-    return ScreenTable(number, one, benchmark, html, len(shown), len(chosen), made)
+    opening = opening_among(one, snapshot.ladders[number - 1], snapshot.groups, linked=False)
+    return ScreenTable(number, one, benchmark, html, len(shown), len(chosen), opening)
 
 
-def _marks(site: ViewSite, one: Group, row: Row) -> RowMarks:
+def _marks(site: ViewSite, group: Group, row: Row) -> RowMarks:
     result, config = row.result, row.record.config
     pick = site.shelf.pick(config.id, result.subject, result.benchmark)
     words = escape(f"Choose {row.name} for a comparison")
     return RowMarks(
         href=result_address(config.id, result),
         flag="" if result.valid else "not valid",
-        quiet="" if row.rank or len(one.rows) == 1 else "people" if row.people else "no rank",
-        drawing=whisker_of(one, row),
+        quiet="" if row.rank or len(group.rows) == 1 else "people" if row.people else "no rank",
+        drawing=whisker_of(group, row),
         before=Markup(f'<input type="checkbox" name="s" value="{escape(pick)}" aria-label="{words}"> '),
         key=f"{config.id} {result.subject}",
     )
@@ -125,27 +129,27 @@ def fits(query: str, words: str) -> bool:
     return all(part in words.casefold() for part in query.casefold().split())
 
 
-def _run_words(one: HeldRun) -> str:
-    config = one.stored.config
-    names = " ".join([*(model.spec for model in config.models), *(asked.name for asked in config.benchmarks)])
-    return f"{one.id} {names} {' '.join(model.label for model in config.models)}"
+def _run_words(held_run: HeldRun) -> str:
+    config = held_run.stored.config
+    names = " ".join([*(model.spec for model in config.models), *(benchmark.name for benchmark in config.benchmarks)])
+    return f"{held_run.id} {names} {' '.join(model.label for model in config.models)}"
 
 
-def _asks(one: HeldRun, benchmark: str) -> bool:
-    return not benchmark or any(asked.name == benchmark for asked in one.stored.config.benchmarks)
+def _asks(held_run: HeldRun, benchmark: str) -> bool:
+    return not benchmark or any(config.name == benchmark for config in held_run.stored.config.benchmarks)
 
 
 def _run_table(listed: Sequence[HeldRun]) -> Markup:
     rows = [
         (
-            one.id,
-            utc(one.stored.created_at)[:16].replace("T", " "),
-            short(", ".join(model.spec for model in one.stored.config.models) or "people", 80),
-            ", ".join(f"{asked.name} ({asked.item_set})" for asked in one.stored.config.benchmarks),
-            f"{one.answered:,} of {one.planned:,}",
-            one.why or (f"{one.left} not scored yet" if one.left else ""),
+            held_run.id,
+            utc(held_run.stored.created_at)[:16].replace("T", " "),
+            short(", ".join(model.spec for model in held_run.stored.config.models) or "people", 80),
+            ", ".join(f"{config.name} ({config.item_set})" for config in held_run.stored.config.benchmarks),
+            f"{held_run.answered:,} of {held_run.planned:,}",
+            held_run.why or (f"{held_run.left} not scored yet" if held_run.left else ""),
         )
-        for one in listed
+        for held_run in listed
     ]
     columns = ("run", "started, UTC", "models", "benchmarks", Column("answered", "answered", "number"), "remark")
     return html_table(Table("Runs", columns, rows), lambda run: f"/run/{run}") if rows else Markup("")
@@ -184,9 +188,9 @@ def may_stop(site: ViewSite, run: str) -> bool:
     return (site.stop is not None and site.stop[0] == run) or (started is not None and started.going)
 
 
-def _left(one: HeldRun, came: int) -> float | None:
+def _left(held_run: HeldRun, came: int) -> float | None:
     """Minutes, if it goes on as in the last one; None where nothing came."""
-    return (one.planned - one.answered) / came * RATE / 60 if came else None
+    return (held_run.planned - held_run.answered) / came * RATE / 60 if came else None
 
 
 def _failures(found: Sequence[tuple[str, str, str, int]]) -> Table | None:
@@ -194,8 +198,8 @@ def _failures(found: Sequence[tuple[str, str, str, int]]) -> Table | None:
     return Table("What failed", (Column("who", "model"), "status", "why", "attempts"), rows) if rows else None
 
 
-def record_of(one: HeldRun) -> RunRecord:
-    return RunRecord(one.stored.config, one.stored.created_at, one.stored.provenance, one.results)
+def record_of(held_run: HeldRun) -> RunRecord:
+    return RunRecord(held_run.stored.config, held_run.stored.created_at, held_run.stored.provenance, held_run.results)
 
 
 # -- one result --------------------------------------------------------------------------------------------------------
@@ -205,11 +209,11 @@ def result(request: Request) -> Response:
     """Everything the report says of a subject, and its items to look into."""
     site = site_of(request)
     snapshot = site.shelf.settle(_SETTLE)
-    one: HeldRun = must(snapshot.run(asked(request, "run")), "No run of this store has this id.")
+    held_run: HeldRun = must(snapshot.run(asked(request, "run")), "No run of this store has this id.")
     subject, benchmark = asked(request, "subject"), asked(request, "b")
     with site.store() as store:
-        full: Result = must(full_result(site, store, one, subject, benchmark), "This run has no such result.")
-    table, row = _placed(snapshot, one, full)
+        full: Result = must(full_result(site, store, held_run, subject, benchmark), "This run has no such result.")
+    table, row = _placed(snapshot, held_run, full)
     status, topic = asked(request, "status"), asked(request, "topic")
     chosen = [
         item
@@ -220,12 +224,12 @@ def result(request: Request) -> Response:
     page = asked_number(request, "page")
     items = chosen[(page - 1) * ITEMS : page * ITEMS]
     return site.page(
-        request, "result", one=one, row=row, group=table, items=items, total=len(chosen), page_number=page,
+        request, "result", one=held_run, row=row, group=table, items=items, total=len(chosen), page_number=page,
         pages=-(-len(chosen) // ITEMS), status=status, topic=topic, outcomes=OUTCOMES,
         topics=sorted({topic for item in full.items for topic in item.topics}),
         heat=heat_of(replace(table, rows=(row,))), state=kept(request, "page"),
         filters=kept(request, "status", "topic", "page"),
-        hrefs=[address("/item", run=one.id, b=benchmark, trial=item.trial, of=full.subject) for item in items],
+        hrefs=[address("/item", run=held_run.id, b=benchmark, trial=item.trial, of=full.subject) for item in items],
     )  # fmt: skip
 
 
@@ -233,30 +237,30 @@ def lowest_first(item: ItemScore) -> tuple[bool, float]:
     return item.score is None, item.score or 0.0
 
 
-def full_result(site: ViewSite, store: Reader, one: HeldRun, subject: str, benchmark: str) -> Result | None:
+def full_result(site: ViewSite, store: Reader, held_run: HeldRun, subject: str, benchmark: str) -> Result | None:
     """A result with its texts, scored now; seeds that the tables take together are taken together here, too."""
-    found = [pair for pair in one.stored.config.pairs() if (pair[0], pair[1].name) == (subject, benchmark)]
+    found = [pair for pair in held_run.stored.config.pairs() if (pair[0], pair[1].name) == (subject, benchmark)]
     if not found:
         return None
     asked_for = found[0][1]
-    runs = site.shelf.seeds(one.id, subject, benchmark)
+    runs = site.shelf.seeds(held_run.id, subject, benchmark)
     if len(runs) > 1:
-        model = next(model for model in one.stored.config.models if model.subject == subject)
+        model = next(model for model in held_run.stored.config.models if model.subject == subject)
         return together(store, runs, subject, asked_for, model)
-    return result_of(Known(store), (one.stored, subject, asked_for))
+    return result_of(Known(store), (held_run.stored, subject, asked_for))
 
 
-def _placed(snapshot: Snapshot, one: HeldRun, full: Result) -> tuple[Group, Row]:
+def _placed(snapshot: Snapshot, held_run: HeldRun, full: Result) -> tuple[Group, Row]:
     """The result in its table, with its rank there; in one of its own where it is in none yet."""
     for table in snapshot.groups:
         for row in table.rows:
             if (row.record.config.id, row.result.subject, row.result.benchmark) == (
-                one.id,
+                held_run.id,
                 full.subject,
                 full.benchmark,
             ):
                 return table, replace(row, result=full, anchor="subject")
-    table = group_of([(record_of(one), full)])
+    table = group_of([(record_of(held_run), full)])
     return table, replace(table.rows[0], anchor="subject")
 
 

@@ -199,20 +199,20 @@ class Shelf:
         """One look at the store: list what is there, then score what is new, newest run first."""
         attempts = store.attempts()
         total = sum(attempts.values())
-        before = {one.id: one for one in self.snapshot.runs}
+        before = {run.id: run for run in self.snapshot.runs}
         ids = store.run_ids()
         listed = [one for run in ids if (one := _listed(store, run, attempts.get(run, 0), before.get(run)))]
         self._moved |= {
-            one.id: time.time() if one.id in before else one.stored.created_at
-            for one in listed
-            if one is not before.get(one.id)
+            run.id: time.time() if run.id in before else run.stored.created_at
+            for run in listed
+            if run is not before.get(run.id)
         }
-        shut = {one.id: words for one in listed if not one.stored.config.models and (words := store.shut(one.id))}
+        shut = {run.id: words for run in listed if not run.stored.config.models and (words := store.shut(run.id))}
         jobs = [
-            (one.stored, *pair)
-            for one in listed
-            for pair in one.stored.config.pairs()
-            if not (pair[0] == PEOPLE and one.id in shut)
+            (run.stored, *pair)
+            for run in listed
+            for pair in run.stored.config.pairs()
+            if not (pair[0] == PEOPLE and run.id in shut)
         ]
 
         def stamp(job: Job) -> tuple[int, int]:
@@ -248,15 +248,15 @@ class Shelf:
     def _held(self, listed: Sequence[HeldRun], shut: Mapping[str, str]) -> list[HeldRun]:
         """The runs with what is scored of them so far."""
         found = []
-        for one in listed:
-            scored = [self._scored.get(_key((one.stored, *pair))) for pair in one.stored.config.pairs()]
+        for run in listed:
+            scored = [self._scored.get(_key((run.stored, *pair))) for pair in run.stored.config.pairs()]
             known = [own.result for own in scored if own and own.result]
-            results = tuple(own for own in known if not (own.subject == PEOPLE and one.id in shut))
+            results = tuple(result for result in known if not (result.subject == PEOPLE and run.id in shut))
             why = next((own.why for own in scored if own and own.why), "")
-            if one.id in shut:
-                why = f"It is {shut[one.id]}: what people answered is not shown here."
-            left = 0 if one.id in shut else sum(own is None for own in scored)
-            found.append(replace(one, results=results, left=left, why=why))
+            if run.id in shut:
+                why = f"It is {shut[run.id]}: what people answered is not shown here."
+            left = 0 if run.id in shut else sum(own is None for own in scored)
+            found.append(replace(run, results=results, left=left, why=why))
         return found
 
     def _publish(self, runs: Sequence[HeldRun], groups: tuple[Group, ...], waiting: int) -> None:
@@ -266,16 +266,16 @@ class Shelf:
 
     def _groups(self, store: Reader, held: Sequence[HeldRun]) -> tuple[Group, ...]:
         """One table after the other; those whose results are as they were are not ranked again."""
-        scored = [(one.stored, list(one.results)) for one in held]
-        found = pooled(store, scored, self._together({one.id: one.attempts for one in held}))
-        records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
+        scored = [(run.stored, list(run.results)) for run in held]
+        found = pooled(store, scored, self._together({run.id: run.attempts for run in held}))
+        records = [RunRecord(run.config, run.created_at, run.provenance, tuple(own)) for run, own in found]
         tables: dict[object, Group] = {}
         for members in tables_of(records):
             key = tuple(_told(record, result) for record, result in members)
             tables[key] = self._tables.get(key) or group_of(members)
         self._tables = tables
         self._ladders = {
-            key: self._ladders[key] if key in self._ladders else ladder(own) for key, own in tables.items()
+            key: self._ladders[key] if key in self._ladders else ladder(group) for key, group in tables.items()
         }
         return tuple(tables.values())
 
@@ -283,12 +283,12 @@ class Shelf:
         """Seeds of one model taken together, scored once as long as no answer comes."""
 
         def score(
-            store: Reader, runs: Sequence[str], subject: str, asked: BenchmarkConfig, model: ModelConfig
+            store: Reader, runs: Sequence[str], subject: str, config: BenchmarkConfig, model: ModelConfig
         ) -> Result:
-            key = (*((run, attempts[run]) for run in runs), subject, asked.name)
-            self._seeds[runs[0], subject, asked.name] = tuple(runs)
+            key = (*((run, attempts[run]) for run in runs), subject, config.name)
+            self._seeds[runs[0], subject, config.name] = tuple(runs)
             if key not in self._pooled:
-                self._pooled[key] = without_texts(together(store, runs, subject, asked, model))
+                self._pooled[key] = without_texts(together(store, runs, subject, config, model))
             return self._pooled[key]
 
         return score

@@ -63,7 +63,9 @@ def _page(site: ViewSite, request: WebRequest, given: Mapping[str, Sequence[str]
 
 def _known_models() -> list[str]:
     """Models with a known price whose provider's key is set, to choose from."""
-    usable = {name for name, one in PROVIDERS.items() if not one.key_variable or key_of(one.key_variable)}
+    usable = {
+        name for name, provider in PROVIDERS.items() if not provider.key_variable or key_of(provider.key_variable)
+    }
     named = dict.fromkeys(model for price in known_prices().tables for model in price.models)
     return ["embedded", *(model for model in named if model.partition("/")[0] in usable)][:_MOST_KNOWN]
 
@@ -72,9 +74,9 @@ def _benchmarks() -> list[tuple[str, str, str]]:
     """(name, title, item sets) of those that a run can ask."""
     found = [(name, load(name)) for name in names()]
     return [
-        (name, one.title, " or ".join(sets))
-        for name, one in found
-        if (sets := [kind for kind in item_sets_of(one) if kind in ITEM_SETS])
+        (name, benchmark.title, " or ".join(sets))
+        for name, benchmark in found
+        if (sets := [kind for kind in item_sets_of(benchmark) if kind in ITEM_SETS])
     ]
 
 
@@ -146,13 +148,13 @@ async def begin(request: WebRequest) -> Response:
 
 
 def _begin(site: ViewSite, given: Mapping[str, Sequence[str]]) -> str:
-    made = wanted(given)
-    prepared = prepare(made)
+    request = wanted(given)
+    prepared = prepare(request)
     refuse_absurd(prepared)
     run = prepared.config.id
     before = site.started.get(run)
     if before is None or not before.going:
-        command = arguments(site, made, "".join(given.get("max_cost", ())[:1]))
+        command = arguments(site, request, "".join(given.get("max_cost", ())[:1]))
         folder = Path(tempfile.mkdtemp(prefix="eqlab-view-"))
         log = folder / "run.log"
         report = ["--report", str(folder / "report.html")]
@@ -183,15 +185,15 @@ async def stop(request: WebRequest) -> Response:
 
 def end_all(site: ViewSite) -> None:
     """Runs that were started from pages end with the view, and store what is under way."""
-    for one in site.started.values():
-        one.stop()
-    for one in site.started.values():
+    for run in site.started.values():
+        run.stop()
+    for started_run in site.started.values():
         try:
-            one.process.wait(_WAIT)
+            started_run.process.wait(_WAIT)
         except subprocess.TimeoutExpired:
-            one.process.send_signal(signal.SIGTERM)
-            one.process.wait()
-        shutil.rmtree(one.log.parent, ignore_errors=True)
+            started_run.process.send_signal(signal.SIGTERM)
+            started_run.process.wait()
+        shutil.rmtree(started_run.log.parent, ignore_errors=True)
 
 
 ROUTES = [

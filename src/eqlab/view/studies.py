@@ -14,22 +14,22 @@ from eqlab.view.site import site_of
 def studies(request: Request) -> Response:
     site = site_of(request)
     with site.store() as store:
-        found = store.studies()
-    return site.page(request, "studies", table=_table(found), count=len(found))
+        rows = store.studies()
+    return site.page(request, "studies", table=_table(rows), count=len(rows))
 
 
-def _table(found: list[StudyRow]) -> Table:
+def _table(study_rows: list[StudyRow]) -> Table:
     rows: list[list[Cell]] = [
         [
-            one.id,
-            utc(one.created_at)[:10],
-            one.status,
-            one.done,
-            one.places,
-            utc(one.locked_at)[:10] if one.locked_at else "not locked",
-            "complete" if one.places and one.done >= one.places else "under way",
+            row.id,
+            utc(row.created_at)[:10],
+            row.status,
+            row.done,
+            row.places,
+            utc(row.locked_at)[:10] if row.locked_at else "not locked",
+            "complete" if row.places and row.done >= row.places else "under way",
         ]
-        for one in found
+        for row in study_rows
     ]
     columns = (
         Column("study", "study"),

@@ -52,45 +52,52 @@ def talks(request: Request) -> Response:
     every = list(talk_rows(site.shelf.settle(0.3)))
     query, outcome, page = asked(request, "q"), asked(request, "outcome"), asked_number(request, "page")
     chosen = [
-        one
-        for one in every
-        if outcome in ("", one.talk.outcome) and all(word in one.words for word in query.casefold().split())
+        row
+        for row in every
+        if outcome in ("", row.talk.outcome) and all(word in row.words for word in query.casefold().split())
     ]
-    shown = [(one, address("/talk", t=one.name), "", "") for one in chosen[(page - 1) * TALKS : page * TALKS]]
+    shown = [(row, address("/talk", t=row.name), "", "") for row in chosen[(page - 1) * TALKS : page * TALKS]]
     return site.page(
         request, "talks", shown=shown, total=len(chosen), every=len(every),
-        outcomes=sorted({one.talk.outcome for one in every}), query=query, outcome=outcome, page_number=page,
+        outcomes=sorted({row.talk.outcome for row in every}), query=query, outcome=outcome, page_number=page,
         pages=-(-len(chosen) // TALKS), state=kept(request, "page"),
     )  # fmt: skip
 
 
 def talk(request: Request) -> Response:
     site = site_of(request)
-    every = {one.name: one for one in talk_rows(site.shelf.settle(0.3))}
+    every = {row.name: row for row in talk_rows(site.shelf.settle(0.3))}
     left: TalkRow = must(every.get(asked(request, "t")), "There is no such talk.", "Go back to the list of talks.")
     right = every.get(asked(request, "with"))
     if right is not None and right.talk.item != left.talk.item:
         right = None
-    same = [one for one in every.values() if one.talk.item == left.talk.item and one.name != left.name]
-    sides = [_read(site, one) for one in (left, right) if one is not None]
+    same = [row for row in every.values() if row.talk.item == left.talk.item and row.name != left.name]
+    sides = [_read(site, row) for row in (left, right) if row is not None]
     names = list(every)
     place = names.index(left.name)
     return site.page(
         request, "talk", left=left, right=right, sides=sides, same=same[:OTHERS], same_count=len(same),
-        part=_part([own.talk.lines for own in sides]), felt=asked(request, "felt") != "hidden",
+        part=_part([page.talk.lines for page in sides]), felt=asked(request, "felt") != "hidden",
         before=address("/talk", t=names[place - 1]) if place else "",
         after=address("/talk", t=names[place + 1]) if place + 1 < len(names) else "", place=place + 1, of=len(names),
     )  # fmt: skip
 
 
-def _read(site: ViewSite, one: TalkRow) -> TalkPage:
+def _read(site: ViewSite, row: TalkRow) -> TalkPage:
     """The talk with its words, from the store."""
-    held = must(site.shelf.look().run(one.run), "There is no such run.")
+    held = must(site.shelf.look().run(row.run), "There is no such run.")
     with site.store() as store:
-        full = must(full_result(site, store, held, one.subject, one.benchmark), "There is no such result.")
-    wanted = (one.talk.trial, one.talk.repeat, one.talk.listener)
-    found = next((own for own in full.transcripts if (own.trial, own.repeat, own.listener) == wanted), None)
-    return TalkPage(0, one.who, must(found, "This talk is not there any more.", "Load the list again."), "")
+        full = must(full_result(site, store, held, row.subject, row.benchmark), "There is no such result.")
+    wanted = (row.talk.trial, row.talk.repeat, row.talk.listener)
+    found = next(
+        (
+            transcript
+            for transcript in full.transcripts
+            if (transcript.trial, transcript.repeat, transcript.listener) == wanted
+        ),
+        None,
+    )
+    return TalkPage(0, row.who, must(found, "This talk is not there any more.", "Load the list again."), "")
 
 
 def _part(sides: Sequence[Sequence[object]]) -> int:

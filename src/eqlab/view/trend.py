@@ -43,8 +43,8 @@ def trend(request: Request) -> Response:
 
 def in_time(group: Group, query: str = "") -> list[Row]:
     """Oldest first; people were asked once, and stand in no row of versions."""
-    found = [row for row in group.rows if not row.people and fits(query, f"{row.name} {row.record.config.id}")]
-    return sorted(found, key=lambda row: row.record.created_at)[-MOST:]
+    rows = [row for row in group.rows if not row.people and fits(query, f"{row.name} {row.record.config.id}")]
+    return sorted(rows, key=lambda row: row.record.created_at)[-MOST:]
 
 
 def _when(row: Row) -> str:

@@ -218,13 +218,13 @@ def guessed_share(trial: Trial) -> float:
     return 1 / math.prod(scale.high for scale in trial.form.scales)
 
 
-def mark(one: Scored) -> Mark:
-    answer = final(one.attempts)
-    correct = one.trial.key["correct"]
+def mark(scored: Scored) -> Mark:
+    answer = final(scored.attempts)
+    correct = scored.trial.key["correct"]
     right: dict[str, bool] = {}
     if answer is not None and answer.status == "ok":
         right = {key: answer.values.get(key) == value for key, value in correct.items()}
-    return Mark(one.trial, one.repeat, len(one.attempts), answer, right)
+    return Mark(scored.trial, scored.repeat, len(scored.attempts), answer, right)
 
 
 def read_marks(scored: Iterable[Scored]) -> list[Mark]:
@@ -244,7 +244,7 @@ def accuracy(
         told = right(one)
         if told is not None:
             shares.setdefault(unit(one), []).append(100.0 * told)
-    values = [fmean(own) for own in shares.values()]
+    values = [fmean(share) for share in shares.values()]
     return mean_estimate(name, values, unit="%", digits=1, bounds=(0.0, 100.0))
 
 
@@ -257,7 +257,7 @@ def languages(read: Sequence[Mark], first: str = "en", second: str = "zh") -> li
     shares: dict[str, dict[str, list[float]]] = {}
     for one in read:
         shares.setdefault(one.trial.items[0], {}).setdefault(one.language, []).append(100.0 * bool(one.all_right))
-    both = [own for own in shares.values() if {first, second} <= set(own)]
+    both = [share for share in shares.values() if {first, second} <= set(share)]
     if not both:
         return []
     gaps = [fmean(own[first]) - fmean(own[second]) for own in both]
@@ -326,7 +326,7 @@ def bias_table(read: Sequence[Mark]) -> list[Table]:
     answers = list(given(read))
     rows = []
     for n in sorted({choices for _, choices, _, _ in answers}):
-        own = [one for one in answers if one[1] == n]
+        own = [answer for answer in answers if answer[1] == n]
         for place in range(1, n + 1):
             chosen = sum(one[2] == place for one in own)
             right = sum(one[3] == place for one in own)

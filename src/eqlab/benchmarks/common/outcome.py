@@ -88,10 +88,10 @@ def baselines(trials: Sequence[Trial], points: Points, better: Better) -> tuple[
     if not trials:
         return ()
     fills = _fills(trials[0].form)
-    found = [Baseline(name, fmean(points(one, fill(one.form)) for one in trials)) for name, fill in fills.items()]
+    found = [Baseline(name, fmean(points(trial, fill(trial.form)) for trial in trials)) for name, fill in fills.items()]
     constant = [one for one in found if one.name.startswith("always ") and one.name[7:].lstrip("-").isdigit()]
     best = best_baseline(constant, better)
-    kept = [one for one in found if one not in constant or one is best]
+    kept = [baseline for baseline in found if baseline not in constant or baseline is best]
     return (*kept, Baseline("random", _by_chance(trials, points)))
 
 

@@ -144,10 +144,10 @@ class BenchmarkStudy:
         known = fmean(knows(truth, draw) for _ in range(_PEOPLE))
         means = []
         for batch in design.batches:
-            right = fmean(worth(self.benchmark, one, best[one.id], asked.options) for one in batch.trials)
+            right = fmean(worth(self.benchmark, trial, best[trial.id], asked.options) for trial in batch.trials)
             chance = fmean(
-                worth(self.benchmark, one, outcome.random_values(one.form, draw), asked.options)
-                for one in batch.trials
+                worth(self.benchmark, trial, outcome.random_values(trial.form, draw), asked.options)
+                for trial in batch.trials
                 for _ in range(_DRAWS)
             )
             means.append(known * right + (1 - known) * chance)
@@ -216,7 +216,9 @@ def best_answer(benchmark: Benchmark, trial: Trial, options: Mapping[str, Any]) 
     best = dict(_whole(dict.fromkeys(form.keys, 0.0), form))
     top = goodness(worth(benchmark, trial, best, options), better)
     for _ in range(20):
-        tried = [(goodness(worth(benchmark, trial, one, options), better), one) for one in _changes(best, form)]
+        tried = [
+            (goodness(worth(benchmark, trial, change, options), better), change) for change in _changes(best, form)
+        ]
         found, changed = max(tried, key=lambda pair: pair[0], default=(top, best))
         if found <= top:
             break
@@ -227,7 +229,7 @@ def best_answer(benchmark: Benchmark, trial: Trial, options: Mapping[str, Any]) 
 def _whole(values: Mapping[str, float], form: Form) -> dict[str, int]:
     """As whole numbers on their scales; of points dealt out, with the largest remainders rounded up."""
     if form.total is None:
-        return {one.key: min(max(round(values[one.key]), one.low), one.high) for one in form.scales}
+        return {scale.key: min(max(round(values[scale.key]), scale.low), scale.high) for scale in form.scales}
     given = sum(values.values())
     exact = {key: value * form.total / given if given else form.total / len(values) for key, value in values.items()}
     found = {key: int(value) for key, value in exact.items()}
@@ -240,10 +242,10 @@ def _changes(values: Mapping[str, int], form: Form) -> list[dict[str, int]]:
     """Every answer that differs in one scale; where points are dealt out, by points from one scale to another."""
     if form.total is None:
         return [
-            {**values, one.key: value}
-            for one in form.scales
-            for value in range(one.low, one.high + 1)
-            if value != values[one.key]
+            {**values, scale.key: value}
+            for scale in form.scales
+            for value in range(scale.low, scale.high + 1)
+            if value != values[scale.key]
         ]
     return [
         {**values, a: values[a] - points, b: values[b] + points}
@@ -259,13 +261,13 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
     items stand with what people made of them. People's scores are norms for whoever is asked the same."""
     everything = list(scored)
     items = [(one, benchmark.item(one, options)) for one in everything]
-    own: dict[str, list[ItemScore]] = {}
+    item_scores: dict[str, list[ItemScore]] = {}
     answers: dict[str, list[Scored]] = {}
     for one, item in items:
         if item.score is not None:
-            own.setdefault(one.attempts[-1].subject, []).append(item)
+            item_scores.setdefault(one.attempts[-1].subject, []).append(item)
             answers.setdefault(one.attempts[-1].subject, []).append(one)
-    scores = [score for each in own.values() if (score := own_score(benchmark, each)) is not None]
+    scores = [score for each in item_scores.values() if (score := own_score(benchmark, each)) is not None]
     like = benchmark.score(f"{PERSON}all", everything, options)  # names, ranges, baselines: as for any subject
     head, things = like.headline, f"people take {benchmark.title}"
     headline = structs.replace(
@@ -300,12 +302,14 @@ def _persons(
         return ()
     norms = benchmark.norms(options, NO_CONTEXT) if isinstance(benchmark, Normed) else None
     rows = []
-    for own in answers:
-        found = benchmark.score(f"{PERSON}one", own, options)
+    for answer in answers:
+        result = benchmark.score(f"{PERSON}one", answer, options)
         against = norms or here
-        measured = next((one for one in found.estimates if one.name == against.measure), found.headline)
-        place = percentile(measured, against, against.better or found.better)
-        rows.append((goodness(measured.value, against.better or found.better), found.headline, measured, place))
+        measured = next(
+            (estimate for estimate in result.estimates if estimate.name == against.measure), result.headline
+        )
+        place = percentile(measured, against, against.better or result.better)
+        rows.append((goodness(measured.value, against.better or result.better), result.headline, measured, place))
     rows.sort(key=lambda row: -row[0])
     against = norms or here
     heads = ["person", rows[0][1].name, *([rows[0][2].name] if norms and norms.measure else []), "above people"]
@@ -352,7 +356,7 @@ def _together(items: Sequence[ItemScore]) -> Iterable[ItemScore]:
             "ok" if read else group[0].status,
             mean,
             title=group[0].title,
-            values={key: round(fmean(given), 2) for key, given in numbers.items() if given},
+            values={key: round(fmean(number), 2) for key, number in numbers.items() if number},
             reference=group[0].reference,
             attempts=len(read),
             points=None if any(item.points is None for item in read) else mean,
@@ -382,9 +386,10 @@ def p_text(p: float | None) -> str | None:
 
 def corrected(found: "Sequence[Contrast]") -> "tuple[Contrast, ...]":
     """Holm's correction over all of them."""
-    adjusted = holm([one.p for one in found])
+    adjusted = holm([contrast.p for contrast in found])
     return tuple(
-        replace(one, p_holm=one.p if p_holm is None else p_holm) for one, p_holm in zip(found, adjusted, strict=True)
+        replace(contrast, p_holm=contrast.p if p_holm is None else p_holm)
+        for contrast, p_holm in zip(found, adjusted, strict=True)
     )
 
 
@@ -393,14 +398,14 @@ def contrast_table(found: "Sequence[Contrast]", who: str, measure: str, alpha: f
     several = len(found) > 1
     rows = tuple(
         (
-            one.arm,
-            one.reference,
-            structs.replace(one.estimate, low=one.low, high=one.high),
-            p_text(one.p),
-            *((p_text(one.p_holm),) if several else ()),
-            "yes" if one.p_holm < alpha else "no",
+            contrast.arm,
+            contrast.reference,
+            structs.replace(contrast.estimate, low=contrast.low, high=contrast.high),
+            p_text(contrast.p),
+            *((p_text(contrast.p_holm),) if several else ()),
+            "yes" if contrast.p_holm < alpha else "no",
         )
-        for one in found
+        for contrast in found
     )
     columns = (
         who,

@@ -66,10 +66,10 @@ class Dialogue:
     def characters(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Character]:
         ((path, content),) = files.items()
         if options["item_set"] == "published":
-            return [from_sage(one) for one in parse_personas(content, path)]
+            return [from_sage(persona) for persona in parse_personas(content, path)]
         if options["item_set"] == OWN and not path.endswith(".toml") and is_scenarios(content):
-            return [from_scenario(one) for one in parse_scenarios(content, path)]
-        return [from_persona(one) for one in parse_open(content, path)]
+            return [from_scenario(scenario) for scenario in parse_scenarios(content, path)]
+        return [from_persona(persona) for persona in parse_open(content, path)]
 
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
@@ -119,4 +119,4 @@ class Dialogue:
         return {}
 
     def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
-        return {one.id: one.sheet or one.opening for one in self.characters(files, options)}
+        return {character.id: character.sheet or character.opening for character in self.characters(files, options)}

@@ -54,7 +54,7 @@ def people_result(scored: Sequence[Scored], options: Mapping[str, Any], referenc
         valid=bool(felt),
         estimates=(
             *(level([talk for talk in felt if talk.arm == arm], f"final emotion, {arm}") for arm in arms),
-            *(one for one in of_models.estimates(talks, felt)),
+            *(estimate for estimate in of_models.estimates(talks, felt)),
         ),
         counts=of_models.counts(talks),
         items=tuple(
@@ -99,7 +99,7 @@ def level(felt: Sequence[Talked], name: str = of_models.FELT) -> Estimate:
     for talk in felt:
         people.setdefault(talk.person, []).append(float(talk.final or 0))
     simple = structs.replace(
-        mean_estimate(name, [fmean(own) for own in people.values()], digits=1, bounds=_BOUNDS), of="people"
+        mean_estimate(name, [fmean(person) for person in people.values()], digits=1, bounds=_BOUNDS), of="people"
     )
     finals = [float(talk.final or 0) for talk in felt]
     personas = {talk.persona for talk in felt}
@@ -130,7 +130,7 @@ def contrasts(scored: Sequence[Scored], reference: str, alpha: float) -> tuple[C
         [fmean(float(talk.start) for talk in talks) for talks in own],
         reference,
     )
-    corrected = holm([one.p for one in found])
+    corrected = holm([adjusted.p for adjusted in found])
     made = []
     for one, p_holm in zip(found, corrected, strict=True):
         low, high = one.bounds()
@@ -176,7 +176,7 @@ def course_table(felt: Sequence[Talked], arms: Sequence[str]) -> Table:
             for talk in felt:
                 if talk.arm == arm:
                     people.setdefault(talk.person, []).append(float(talk.course[min(place, len(talk.course) - 1)]))
-            means = [fmean(own) for own in people.values()]
+            means = [fmean(person) for person in people.values()]
             cells.append(mean_estimate("emotion", means, digits=1, bounds=_BOUNDS))
         rows.append(("at the opening" if place == 0 else f"after reply {place}", *cells))
     note = "One value a person. A talk that is over stays where it ended, so that the bad ones do not drop out."
@@ -199,12 +199,12 @@ def ratings_of(scored: Sequence[Scored]) -> list[TalkRating]:
 
 def ratings_table(ratings: Sequence[TalkRating], arms: Sequence[str]) -> Table:
     rows = []
-    for scale in dict.fromkeys(one.scale for one in ratings):
+    for scale in dict.fromkeys(talk_rating.scale for talk_rating in ratings):
         for arm in arms:
             people: dict[str, list[int]] = {}
-            for one in ratings:
-                if (one.scale, one.arm) == (scale, arm):
-                    people.setdefault(one.person, []).append(one.value)
+            for rating in ratings:
+                if (rating.scale, rating.arm) == (scale, arm):
+                    people.setdefault(rating.person, []).append(rating.value)
             rows.append((scale, arm, mean_estimate("mean", [fmean(own) for own in people.values()]), len(people)))
     note = "One value a person; reverse-keyed scales are turned round."
     return Table("How people rated the whole", ("scale", "arm", "mean", "people"), tuple(rows), note)

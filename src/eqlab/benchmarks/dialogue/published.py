@@ -84,7 +84,7 @@ def state_of(emotion: float) -> str:
 
 def parse_personas(content: bytes, name: str) -> list[SagePersona]:
     """Every persona of `simulator_profile.jsonl`, in its order; ids are unique."""
-    found: dict[str, SagePersona] = {}
+    personas: dict[str, SagePersona] = {}
     for number, record in _records(content, name):
         place = f"{name}, line {number}"
         group = record.get("cha_group") or []
@@ -97,10 +97,10 @@ def parse_personas(content: bytes, name: str) -> list[SagePersona]:
             tuple(str(one) for one in group) if isinstance(group, list) else (str(group),),
             str(record.get("topic") or ""),
         )
-        if persona.id in found:
+        if persona.id in personas:
             raise _broken(place, f"persona {persona.id} stands in an earlier line, too")
-        found[persona.id] = persona
-    return list(found.values())
+        personas[persona.id] = persona
+    return list(personas.values())
 
 
 def parse_talks(content: bytes, name: str) -> list[Talk]:

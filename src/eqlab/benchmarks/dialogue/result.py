@@ -178,11 +178,11 @@ def _designs(fitted: "Variances") -> Table:
         ("speakers", of_score, "personas for a score", of_difference, "personas for a difference"),
         tuple(
             (
-                "this one only" if one.alone else f"{one.speakers} of many",
-                *(_told(one.score), str(one.personas_for_score or "")),
-                *(_told(one.difference), str(one.personas_for_difference or "")),
+                "this one only" if design.alone else f"{design.speakers} of many",
+                *(_told(design.score), str(design.personas_for_score or "")),
+                *(_told(design.difference), str(design.personas_for_difference or "")),
             )
-            for one in designs(fitted.variance, _USUAL)
+            for design in designs(fitted.variance, _USUAL)
         ),
         "From the variances above, with Student's t for the planned numbers. 'This one only' speaks of one speaker and "
         "of no other. Empty: wider than the scale, or not within 2,000 personas.",
@@ -442,11 +442,11 @@ def _rows(names: Sequence[str], groups: Sequence[Sequence[Talked]]) -> tuple[tup
     return tuple(
         (
             name,
-            mean_estimate(FELT, list(_by_persona(own).values()), digits=1, bounds=_BOUNDS),
-            proportion_estimate("success", sum(talk.outcome == "success" for talk in own), len(own)),
-            proportion_estimate("failure", sum(talk.outcome == "failure" for talk in own), len(own)),
+            mean_estimate(FELT, list(_by_persona(group).values()), digits=1, bounds=_BOUNDS),
+            proportion_estimate("success", sum(talk.outcome == "success" for talk in group), len(group)),
+            proportion_estimate("failure", sum(talk.outcome == "failure" for talk in group), len(group)),
         )
-        for name, own in zip(names, groups, strict=True)
+        for name, group in zip(names, groups, strict=True)
     )
 
 

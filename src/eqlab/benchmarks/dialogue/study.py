@@ -154,12 +154,12 @@ class TalkStudy:
     ) -> Trial:
         more = {"arm": arm, "number": place}
         if terms.person == "listener":
-            made = first_trial(character, Speaker(model.spec, model.base_url), terms.turns)
-            if made.seat:
+            trial = first_trial(character, Speaker(model.spec, model.base_url), terms.turns)
+            if trial.seat:
                 raise UsageError(
                     f"Persona {character.id} has no opening, so nobody can reply to it.", 'Write items = "open".'
                 )
-            return replace(made, key={**made.key, **more}, id="")
+            return replace(trial, key={**trial.key, **more}, id="")
         shown = terms.opening or self.words["opening"]
         if terms.about == "personas":
             shown = f"{self.words['persona']}\n\n" + "\n".join(f"> {line}" for line in character.sheet.splitlines())
@@ -258,7 +258,9 @@ class TalkStudy:
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
         headline = found.result.headline
         if found.contrasts:
-            return tuple(Recovered(one.estimate.name, truth.effect, one.estimate) for one in found.contrasts)
+            return tuple(
+                Recovered(contrast.estimate.name, truth.effect, contrast.estimate) for contrast in found.contrasts
+            )
         if headline.value is None or (len(design.arms) > 1 and terms_of(design.study).person == "speaker"):
             return ()
         speaking = terms_of(design.study).person == "speaker"

@@ -81,7 +81,7 @@ def talks_of(scored: Iterable[Scored]) -> list[Talked]:
 def _talk(turns: list[Scored]) -> Talked:
     first = turns[0].trial
     character = first.key["character"]
-    answers = [(one.trial, final(one.attempts)) for one in turns]
+    answers = [(scored.trial, final(scored.attempts)) for scored in turns]
     known = [Turn(trial, answer) for trial, answer in answers if answer is not None and answer.answered]
     over = end_of(known) if known and len(known) == len(turns) else ""
     who = known[0].answer.subject if known else ""
@@ -98,16 +98,16 @@ def _talk(turns: list[Scored]) -> Talked:
         _start(known, speaks, character["emotion"]),
         tuple(_lines(known, character["opening"])),
         over,
-        sum(len(one.attempts) for one in turns),
+        sum(len(scored.attempts) for scored in turns),
         f"model:{first.key['listener']}" if speaks else person,
         str(first.key.get("arm", "")),
         person,
     )
 
 
-def _start(known: list[Turn], speaks: bool, emotion: int) -> int:
+def _start(turns: list[Turn], speaks: bool, emotion: int) -> int:
     """A person says at the beginning how they feel; a persona's feeling is given."""
-    return int(known[0].answer.values.get("emotion", emotion)) if speaks and known else emotion
+    return int(turns[0].answer.values.get("emotion", emotion)) if speaks and turns else emotion
 
 
 def _lines(turns: list[Turn], opening: str) -> Iterator[Said]:

@@ -66,15 +66,15 @@ class Speaker:
 def read_speakers(text: str) -> tuple[Speaker, ...]:
     """`SPEC`, or several with commas between; `SPEC@http://…` is asked at that address; `SPEC temperature=0.3` with
     settings of its own. Their order means nothing, so they are sorted: the same speakers are the same run."""
-    found: dict[str, Speaker] = {}
+    speakers: dict[str, Speaker] = {}
     for part in text.split(","):
-        one = _speakers_speaker(part.split(), text)
-        if one.spec in found:
+        speaker = _speakers_speaker(part.split(), text)
+        if speaker.spec in speakers:
             raise UsageError(
-                f"{_FLAG}: {one.spec} is named twice.", "A speaker is known by its name: give each its own."
+                f"{_FLAG}: {speaker.spec} is named twice.", "A speaker is known by its name: give each its own."
             )
-        found[one.spec] = one
-    return tuple(found[spec] for spec in sorted(found))
+        speakers[speaker.spec] = speaker
+    return tuple(speakers[spec] for spec in sorted(speakers))
 
 
 def _speakers_speaker(words: Sequence[str], text: str) -> Speaker:
@@ -327,8 +327,8 @@ def person_next(turns: Sequence[Turn], form: Form, system: str) -> Trial | None:
     first, last = turns[0].trial, turns[-1]
     if last.trial.seat:
         said = str(last.answer.values["says"])
-        made = _listener(from_key(first.key["character"]), PERSON, said, _heard(turns))
-        return replace(made, system=system or made.system or LISTENER, id="")
+        trial = _listener(from_key(first.key["character"]), PERSON, said, _heard(turns))
+        return replace(trial, system=system or trial.system or LISTENER, id="")
     heard = last.answer.text if last.answer.status == "ok" else SILENCE
     return Trial(NAME, first.items, PERSON, heard, form, "", seat=first.seat)
 

@@ -157,9 +157,9 @@ def _noted(estimate: Estimate, chance: float | None) -> Estimate:
 def _by_category(read: Sequence[Mark], unit: Unit) -> list[Table]:
     tables = []
     for task in TASKS:
-        own = [one for one in read if one.trial.condition == task]
+        marks = [one for one in read if one.trial.condition == task]
         groups: dict[tuple[str, str], list[Mark]] = {}
-        for one in own:
+        for one in marks:
             for name in (("category", str(one.trial.key["category"])), ("kind", str(one.trial.key["kind"]))):
                 groups.setdefault(name, []).append(one)
         rows = tuple(
@@ -264,8 +264,8 @@ class EmoBenchStudy:
         typed = EmoBenchOptions.of(options)
         scenarios = chosen_scenarios(files, typed)
         chosen = spread(scenarios, study.limit or len(scenarios))
-        trials = [self._page(one, typed, study.seed, place % _ORDERS) for place, one in enumerate(chosen)]
-        groups = [one.category for one in chosen]
+        trials = [self._page(scenario, typed, study.seed, place % _ORDERS) for place, scenario in enumerate(chosen)]
+        groups = [scenario.category for scenario in chosen]
         dealt = balanced_batches(trials, groups, study.places.batch_size, study.seed)
         batches = tuple(Batch(ARM, number, tuple(own)) for number, own in enumerate(dealt))
         scale = batches[0].trials[0].form.scales[0]
@@ -276,8 +276,8 @@ class EmoBenchStudy:
         trial = build_trial(scenario, options, seed, order)
         if self.words == WORDS:
             return trial
-        asked = [replace(one, text=question(scenario, one.key, self.words)) for one in trial.form.scales]
-        return replace(trial, form=Form(tuple(asked)), id="")
+        scales = [replace(scale, text=question(scenario, scale.key, self.words)) for scale in trial.form.scales]
+        return replace(trial, form=Form(tuple(scales)), id="")
 
     def warnings(self, design: Design) -> Iterable[str]:
         return ()
@@ -292,8 +292,8 @@ class EmoBenchStudy:
         (asked,) = design.run.benchmarks
         return PeopleResult(result(PEOPLE, people.scored, asked.options))
 
-    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
-        headline = found.result.headline
+    def recovered(self, design: Design, truth: Truth, people_result: PeopleResult) -> Sequence[Recovered]:
+        headline = people_result.result.headline
         if headline.value is None:
             return ()
         return (Recovered(headline.name, expected_score(design, truth), headline, null=None),)

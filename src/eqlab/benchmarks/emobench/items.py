@@ -68,14 +68,14 @@ NOT_SAID = "not said"
 def chosen_scenarios(files: Mapping[str, bytes], options: EmoBenchOptions) -> list[Scenario]:
     """What the options leave of the files: one task or both, one language or both."""
     if options.item_set == "published":
-        found = parse_published(files)
+        scenarios = parse_published(files)
     else:
         ((path, content),) = files.items()
-        found = parse_open(content, path)
+        scenarios = parse_open(content, path)
     task, language = options.task, options.language
-    chosen = [one for one in found if task in ("both", one.task)]
+    chosen = [scenario for scenario in scenarios if task in ("both", scenario.task)]
     if options.item_set == "published":
-        chosen = [one for one in chosen if language in ("both", one.language)]
+        chosen = [scenario for scenario in chosen if language in ("both", scenario.language)]
     if not chosen:
         raise UsageError(f"There is no scenario of {task} in {language}.", "See 'eqlab benchmarks'.")
     return chosen
@@ -86,35 +86,35 @@ def parse_open(content: bytes, path: str = OPEN) -> list[Scenario]:
     return read_items(content, path, _KEYS, _own, columns(lists=_LISTS, flags=("quick",)), "scenario")
 
 
-def _own(one: Section, top: Section) -> Scenario:
-    task = cast(Task, one.choice("task", TASKS))
-    kind = one.text("kind", NOT_SAID) if task == "understanding" else one.text("question_type", "Action")
-    asked: tuple[AskedScenario, ...]
+def _own(section: Section, top: Section) -> Scenario:
+    task = cast(Task, section.choice("task", TASKS))
+    kind = section.text("kind", NOT_SAID) if task == "understanding" else section.text("question_type", "Action")
+    scenarios: tuple[AskedScenario, ...]
     if task == "understanding":
-        asked = (_choices(one, "emotion", "emotion_choices", "emotion_label"),
-                 _choices(one, "cause", "cause_choices", "cause_label"))  # fmt: skip
+        scenarios = (_choices(section, "emotion", "emotion_choices", "emotion_label"),
+                 _choices(section, "cause", "cause_choices", "cause_label"))  # fmt: skip
     else:
-        asked = (_choices(one, "choice", "choices", "label"),)
+        scenarios = (_choices(section, "choice", "choices", "label"),)
     return Scenario(
-        one.text("id"),
+        section.text("id"),
         top.choice("language", ("en", "zh"), "en"),
         task,
-        one.text("category", NOT_SAID),
+        section.text("category", NOT_SAID),
         kind,
-        one.text("subject", "the person"),
-        one.text("scenario"),
-        asked,
-        bool(one.flag("quick")),
+        section.text("subject", "the person"),
+        section.text("scenario"),
+        scenarios,
+        bool(section.flag("quick")),
         instruction(top, ("scenario", "questions")),
     )
 
 
-def _choices(one: Section, key: str, choices: str, label: str) -> AskedScenario:
-    options, right = one.texts(choices), one.text(label)
-    if len(options) < 2 and isinstance(one.values.get(choices, []), list):
-        one.wrong(choices, f'are too few (write {choices} = ["…", "…"])')
+def _choices(section: Section, key: str, choices: str, label: str) -> AskedScenario:
+    options, right = section.texts(choices), section.text(label)
+    if len(options) < 2 and isinstance(section.values.get(choices, []), list):
+        section.wrong(choices, f'are too few (write {choices} = ["…", "…"])')
     elif right and right not in options:
-        one.wrong(label, f"is not one of its choices (write one of {choices}, word for word)")
+        section.wrong(label, f"is not one of its choices (write one of {choices}, word for word)")
     return AskedScenario(key, options, right)
 
 
@@ -164,12 +164,12 @@ def _scenario(
 
 def _question(name: str, key: str, options: Iterable[Any], right: Any) -> AskedScenario:
     told = tuple(str(option).strip() for option in options)
-    asked = AskedScenario(key, tuple(dict.fromkeys(told)), str(right).strip())
-    if asked.right not in asked.options or len(asked.options) < 2:
+    scenario = AskedScenario(key, tuple(dict.fromkeys(told)), str(right).strip())
+    if scenario.right not in scenario.options or len(scenario.options) < 2:
         raise DataError(
             f"{name}: the right {key} is not one of its choices.", "The label is one of them, word for word."
         )
-    return asked
+    return scenario
 
 
 def _checked(found: list[Scenario], path: str) -> list[Scenario]:
@@ -210,11 +210,11 @@ def build_trial(
     The draw is the scenario's: both languages have the same order."""
     scales = []
     right: dict[str, int] = {}
-    for asked in scenario.questions:
-        places = turned(len(asked.options), f"{seed} {scenario.id} {asked.key}", order)
-        told = [asked.options[place - 1] for place in places]
-        scales.append(choice(asked.key, question(scenario, asked.key), told))
-        right[asked.key] = told.index(asked.right) + 1
+    for asked_scenario in scenario.questions:
+        places = turned(len(asked_scenario.options), f"{seed} {scenario.id} {asked_scenario.key}", order)
+        told = [asked_scenario.options[place - 1] for place in places]
+        scales.append(choice(asked_scenario.key, question(scenario, asked_scenario.key), told))
+        right[asked_scenario.key] = told.index(asked_scenario.right) + 1
     form = Form(tuple(scales))
     return Trial(
         "emobench",

@@ -168,7 +168,7 @@ def material(files: Mapping[str, bytes], options: EmotionBenchOptions) -> Materi
         lead = lead_sentence(read_results(files[TESTED], "", PANAS, TESTED))
     norms = norms_of_people(read_people(files[CROWD])) if options.people else None
     found = situations(files, options)
-    told = next(((one.instruction, one.before) for one in found if one.instruction), ("", ""))
+    told = next(((situation.instruction, situation.before) for situation in found if situation.instruction), ("", ""))
     return Material(instrument, wording, tuple(found), lead, norms, *told)
 
 

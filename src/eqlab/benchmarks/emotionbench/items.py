@@ -331,7 +331,7 @@ def is_chosen(place: Situation | MeasurePlace, emotion: str, factor: str) -> boo
 
 def chosen(situations: Sequence[Situation], emotion: str, factor: str) -> list[Situation]:
     """Situations of one emotion or factor; a factor by its name or as `Anger-2`. "all" stands for all."""
-    found = [one for one in situations if is_chosen(one, emotion, factor)]
+    found = [situation for situation in situations if is_chosen(situation, emotion, factor)]
     if not found:
         raise UsageError(
             f"There is no situation of emotion '{emotion}' and factor '{factor}'.",

@@ -165,5 +165,5 @@ def _grouped(places: Sequence[MeasurePlace], overall: bool) -> Iterator[MeasureG
     negative = [index for index, place in enumerate(places) if place.kind == "negative"]
     if overall and negative:
         yield MeasureGroup("overall", "Overall", None, "", np.array(negative))
-    for emotion, own in controls.items():
-        yield MeasureGroup("emotion", emotion, None, "", np.array(own))
+    for emotion, control in controls.items():
+        yield MeasureGroup("emotion", emotion, None, "", np.array(control))

@@ -172,9 +172,9 @@ def _order(measures: Measures, places: Sequence[int], values: FloatArray, kinds:
     none. n stays the number of situations."""
     alike = [_factor(measures, place) if kind == 0 else place for place, kind in zip(places, kinds, strict=True)]
     factors = len({one for one, kind in zip(alike, kinds, strict=True) if kind == 0})
-    found = moods.concordance(values, kinds, alike if factors >= FEWEST else None)
-    every = (found.all, found.neutral_above_bad, found.good_above_neutral, found.good_above_bad)
-    return moods.Concordance(*(structs.replace(one, n=len(places)) for one in every))
+    concordance = moods.concordance(values, kinds, alike if factors >= FEWEST else None)
+    every = (concordance.all, concordance.neutral_above_bad, concordance.good_above_neutral, concordance.good_above_bad)
+    return moods.Concordance(*(structs.replace(estimate, n=len(places)) for estimate in every))
 
 
 def _moods(measures: Measures, changes: Mapping[int, float]) -> tuple[FloatArray, IntArray]:
@@ -182,23 +182,23 @@ def _moods(measures: Measures, changes: Mapping[int, float]) -> tuple[FloatArray
     return values, np.array([KINDS.index(measures.places[place].kind) for place in changes], dtype=int)
 
 
-def beside_people(found: ThreeNumbers, who: str = "subject") -> Table:
+def beside_people(numbers: ThreeNumbers, who: str = "subject") -> Table:
     """The three numbers with people's own values, and what nobody can pass or gets by chance."""
-    own, ceiling = found.profile.people, found.profile.ceiling
+    own, ceiling = numbers.profile.people, numbers.profile.ceiling
     people = Estimate("second sample of people", own, ORDER.n, of="people")
-    cap = 100.0 if found.cap is None else found.cap
+    cap = 100.0 if numbers.cap is None else numbers.cap
     note = "" if cap == 100 else CAPPED.format(cap=cap) + " "
     return Table(
         "Three numbers, beside people's own",
         ("number", who, "people", "chance", "ceiling"),
         (
-            ("concordance, all three kinds", found.headline, None, "50 %", f"{cap:.4g} %"),
-            ("… neutral above bad", found.order.neutral_above_bad, ORDER, "50 %", "100 %"),
-            ("… good above neutral", found.order.good_above_neutral, None, "50 %", "100 %"),
-            ("… good above bad", found.order.good_above_bad, None, "50 %", "100 %"),
-            ("profile: correlation with people over factors", found.profile.seen, people, "0", _two(ceiling)),
-            ("… without measurement error", found.profile.true, None, "0", "1"),
-            ("movement, people = 1", found.movement, found.people_movement, "0", None),
+            ("concordance, all three kinds", numbers.headline, None, "50 %", f"{cap:.4g} %"),
+            ("… neutral above bad", numbers.order.neutral_above_bad, ORDER, "50 %", "100 %"),
+            ("… good above neutral", numbers.order.good_above_neutral, None, "50 %", "100 %"),
+            ("… good above bad", numbers.order.good_above_bad, None, "50 %", "100 %"),
+            ("profile: correlation with people over factors", numbers.profile.seen, people, "0", _two(ceiling)),
+            ("… without measurement error", numbers.profile.true, None, "0", "1"),
+            ("movement, people = 1", numbers.movement, numbers.people_movement, "0", None),
         ),
         f"{note}People are the 1,266 of the published study: single persons, before against after one negative "
         "situation, so they have no value for good situations; a second sample of them would show the profile "
@@ -248,14 +248,16 @@ def people_with(figures: Mapping[str, tuple[Figures, ...]]) -> tuple[list[float]
     return values, factors
 
 
-def repeat_estimates(given: Sequence[Administration], measures: Measures) -> list[Estimate]:
+def repeat_estimates(administrations: Sequence[Administration], measures: Measures) -> list[Estimate]:
     """Does a subject react alike when a situation is put to it again? The concordance of each repeat by itself, and how
     far the moods after one situation agree; nothing if no situation was asked twice. Each repeat has a fresh order of
     the scales, so orders count as repeats; the default runs are the same for all repeats."""
-    repeats = sorted({one.repeat for one in given if one.trial.condition != "default"})
+    repeats = sorted({one.repeat for one in administrations if one.trial.condition != "default"})
     if len(repeats) < 2:
         return []
-    repeat = np.array([one.repeat for one in given if one.status is not None])
+    repeat = np.array(
+        [administration.repeat for administration in administrations if administration.status is not None]
+    )
     default = measures.where == DEFAULT
     mood = mood_of(measures)
     by_repeat = np.full((len(measures.places), len(repeats)), np.nan)
@@ -307,15 +309,15 @@ def _default(measures: Measures) -> tuple[float, float]:
     return float(own.mean()), float(own.std(ddof=1) / math.sqrt(len(own))) if len(own) > 1 else 0.0
 
 
-def _widened(found: Estimate, shifted: Sequence[float | None]) -> Estimate:
+def _widened(estimate: Estimate, shifted: Sequence[float | None]) -> Estimate:
     """The interval with the default's error: what the number becomes if the default is at its bounds, as an
     independent part (MOVER)."""
-    if found.value is None or found.low is None or found.high is None:
-        return found
-    ends = [found.value, *(value for value in shifted if value is not None)]
-    low = found.value - math.hypot(found.value - found.low, found.value - min(ends))
-    high = found.value + math.hypot(found.high - found.value, max(ends) - found.value)
-    return structs.replace(found, low=max(-50.0, low), high=min(100.0, high))
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return estimate
+    ends = [estimate.value, *(value for value in shifted if value is not None)]
+    low = estimate.value - math.hypot(estimate.value - estimate.low, estimate.value - min(ends))
+    high = estimate.value + math.hypot(estimate.high - estimate.value, max(ends) - estimate.value)
+    return structs.replace(estimate, low=max(-50.0, low), high=min(100.0, high))
 
 
 def _best(default: float, margin: float) -> float:

@@ -94,20 +94,20 @@ def pair(given: Sequence[Administration]) -> Paired:
     names = list(given[0].scores) if given else []
     before: dict[str, list[Administration]] = {}
     after: list[tuple[str, Administration]] = []
-    for one in given:
-        if one.answer is not None and one.status == "ok":
-            if one.trial.condition == "default":
-                before.setdefault(one.answer.subject, []).append(one)
+    for administration in given:
+        if administration.answer is not None and administration.status == "ok":
+            if administration.trial.condition == "default":
+                before.setdefault(administration.answer.subject, []).append(administration)
             else:
-                after.append((one.answer.subject, one))
+                after.append((administration.answer.subject, administration))
     after.sort(key=lambda pair: (pair[0], pair[1].trial.items, pair[1].repeat))
     rows = [(who, one) for who, one in after if who in before]
     persons = {who: number for number, who in enumerate(dict.fromkeys(who for who, _ in rows))}
-    found = sorted({place_of(one.trial) for _, one in rows}, key=lambda p: (p.emotion, p.factor_index, p.situation))
-    numbers: dict[MeasurePlace, int] = {place: number for number, place in enumerate(found)}
+    places = sorted({place_of(one.trial) for _, one in rows}, key=lambda p: (p.emotion, p.factor_index, p.situation))
+    numbers: dict[MeasurePlace, int] = {place: number for number, place in enumerate(places)}
     moved = {who for who, _ in after}
     people = People(
-        tuple(found),
+        tuple(places),
         np.array([numbers[place_of(one.trial)] for _, one in rows], dtype=np.int64),
         {name: np.array([_mean(before[who], name) for who, _ in rows], dtype=float) for name in names},
         {name: np.array([_mean([one], name) for _, one in rows], dtype=float) for name in names},
@@ -123,28 +123,28 @@ def pair(given: Sequence[Administration]) -> Paired:
 
 
 def _mean(given: Sequence[Administration], name: str) -> float:
-    known = [value for one in given if (value := one.scores[name]) is not None]
+    known = [value for administration in given if (value := administration.scores[name]) is not None]
     return fmean(known) if known else np.nan
 
 
-def paired_changes(found: Paired) -> list[MoodChange]:
+def paired_changes(paired: Paired) -> list[MoodChange]:
     """Every group's mean change within person on every score: persons are the units, interval and test are Student's
     for pairs; Holm's family is all factor cells together."""
-    every = groups(found.people.places)
-    return with_holm(_change(found, name, group) for name in found.people.before for group in every)
+    every = groups(paired.people.places)
+    return with_holm(_change(paired, name, group) for name in paired.people.before for group in every)
 
 
-def _change(found: Paired, subscale: str, group: MeasureGroup) -> MoodChange:
-    every = found.people.change(subscale)
-    rows = group.rows(found.people.where) & ~np.isnan(every)
-    own = cluster_means(every[rows], found.person[rows]) if rows.any() else every[rows]
+def _change(paired: Paired, subscale: str, group: MeasureGroup) -> MoodChange:
+    every = paired.people.change(subscale)
+    rows = group.rows(paired.people.where) & ~np.isnan(every)
+    own = cluster_means(every[rows], paired.person[rows]) if rows.any() else every[rows]
     test = paired_comparison(own)
-    before, after = describe(found.people.before[subscale][rows]), describe(found.people.after[subscale][rows])
+    before, after = describe(paired.people.before[subscale][rows]), describe(paired.people.after[subscale][rows])
     estimate = mean_estimate(f"change in {subscale}", list(own), digits=1)
     return MoodChange(
         subscale,
         group,
-        n_situations=len(np.unique(found.people.where[rows])),
+        n_situations=len(np.unique(paired.people.where[rows])),
         n=len(own),
         default=before,
         change=structs.replace(estimate, of="people"),
@@ -156,18 +156,18 @@ def _change(found: Paired, subscale: str, group: MeasureGroup) -> MoodChange:
 
 def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
     given = administrations(scored)
-    found = pair(given)
-    norms = norms_of(one.trial for one in given)
+    paired = pair(given)
+    norms = norms_of(administration.trial for administration in given)
     typed = EmotionBenchOptions.of(options)
     panas = typed.instrument == "PANAS"
-    changes = paired_changes(found)
-    agreements = [agreement(changes, norms, name) for name in found.people.before] if norms else []
-    measures = found.changes_as_measures()
-    moved = align(measures) if panas and found.n_people else None
+    changes = paired_changes(paired)
+    agreements = [agreement(changes, norms, name) for name in paired.people.before] if norms else []
+    measures = paired.changes_as_measures()
+    moved = align(measures) if panas and paired.n_people else None
     every = three_numbers(measures, mood_changes(measures)) if moved else None
     three = every if every and every.headline.value is not None else None
-    headline = _headline(typed.instrument, found, changes, three)
-    counts = Counter(one.status or "unanswered" for one in given)
+    headline = _headline(typed.instrument, paired, changes, three)
+    counts = Counter(administration.status or "unanswered" for administration in given)
     answered = len(given) - counts["unanswered"]
     valid = headline.value is not None and counts["ok"] >= MIN_READABLE * answered
     return Result(
@@ -178,62 +178,62 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
         rules={
             **options,
             "mode": "form",
-            "participants": found.n_people,
+            "participants": paired.n_people,
             "defaults": "one per person",
-            "repeats": _each(found),
+            "repeats": _each(paired),
         },
-        sentence=_sentence(headline, found, three, agreements, valid),
+        sentence=_sentence(headline, paired, three, agreements, valid),
         headline=headline,
         score_range=(0.0, 100.0) if three else (-40.0, 40.0) if panas else scale_range(typed.instrument),
-        estimates=tuple(_estimates(given, found, changes, moved, every, agreements)),
+        estimates=tuple(_estimates(given, paired, changes, moved, every, agreements)),
         counts={
             "planned": len(given),
             **{status: counts.get(status, 0) for status in STATUSES},
             "unanswered": counts.get("unanswered", 0),
-            "people": found.n_people,
-            "people with the default measure only": found.n_dropped,
+            "people": paired.n_people,
+            "people with the default measure only": paired.n_dropped,
         },
-        items=_situations_shown(given, found, moved, three, norms),
+        items=_situations_shown(given, paired, moved, three, norms),
         item_range=(-40.0, 40.0) if panas else scale_range(typed.instrument),
         baselines=BASELINES if three else (),
         valid=valid,
-        caveats=_caveats(given, found, typed, norms, three),
+        caveats=_caveats(given, paired, typed, norms, three),
         tables=(
             *((beside_people(every, "these people"),) if every else ()),
-            *_tables(given, found, changes, norms, agreements),
+            *_tables(given, paired, changes, norms, agreements),
         ),
-        norms=_movement(found) if panas else None,
+        norms=_movement(paired) if panas else None,
     )
 
 
-def _movement(found: Paired) -> ScoreNorms | None:
+def _movement(paired: Paired) -> ScoreNorms | None:
     """Each person's mean rise of negative affect over the negative situations they had."""
-    if NEGATIVE not in found.people.before:
+    if NEGATIVE not in paired.people.before:
         return None
-    rises = found.people.change(NEGATIVE)
-    negative = np.array([place.kind == "negative" for place in found.people.places], dtype=bool)
-    rows = negative[found.people.where] & ~np.isnan(rises)
-    own = cluster_means(rises[rows], found.person[rows]) if rows.any() else ()
+    rises = paired.people.change(NEGATIVE)
+    negative = np.array([place.kind == "negative" for place in paired.people.places], dtype=bool)
+    rows = negative[paired.people.where] & ~np.isnan(rises)
+    own = cluster_means(rises[rows], paired.person[rows]) if rows.any() else ()
     return norms_of_movement(list(own), "people of this study")
 
 
-def _headline(instrument: str, found: Paired, changes: Sequence[MoodChange], three: ThreeNumbers | None) -> Estimate:
+def _headline(instrument: str, paired: Paired, changes: Sequence[MoodChange], three: ThreeNumbers | None) -> Estimate:
     """The models' headline where people had situations of all three kinds, so that both may stand in one table; else
     the change of the scale itself. n is people in either case."""
     if three is not None:
         note = f"of {three.headline.n} situations by their people's mean change; the interval is over situations"
-        return structs.replace(three.headline, n=found.n_people, note=note, of="people")
+        return structs.replace(three.headline, n=paired.n_people, note=note, of="people")
     if instrument != "PANAS":
         return scale_headline(instrument, changes)
-    whole = [one.change for one in changes if one.level == "overall" and one.subscale == NEGATIVE]
+    whole = [change.change for change in changes if change.level == "overall" and change.subscale == NEGATIVE]
     note = "no concordance: it needs negative, neutral and positive situations; the interval is over people"
     nothing = Estimate(f"change in {NEGATIVE}", None, 0, digits=1, of="people")
     return structs.replace(whole[0] if whole else nothing, note=note)
 
 
-def _each(found: Paired) -> int:
+def _each(paired: Paired) -> int:
     """Most people in one situation: what repeats are to a model."""
-    return max(Counter(found.people.where.tolist()).values(), default=0)
+    return max(Counter(paired.people.where.tolist()).values(), default=0)
 
 
 def _estimates(
@@ -245,7 +245,7 @@ def _estimates(
     agreements: Sequence[PeopleAgreement],
 ) -> Iterable[Estimate]:
     if three:
-        yield from (one for one in three.estimates if one.value is not None)
+        yield from (estimate for estimate in three.estimates if estimate.value is not None)
     if aligned and aligned.headline.value is not None:
         yield structs.replace(_one_by_one(found), of="people")
         yield old_number(aligned)
@@ -255,9 +255,9 @@ def _estimates(
                 share, name=f"{kind} situations that move people on average as they should", of="situations"
             )
     yield structs.replace(proportion_estimate("people with both measures", found.n_people, found.n_began), of="people")
-    answered = [one for one in given if one.status is not None]
-    people = [one.answer.subject if one.answer else "" for one in answered]
-    yield clustered_share("readable answers", [one.status == "ok" for one in answered], people)
+    answered = [administration for administration in given if administration.status is not None]
+    people = [administration.answer.subject if administration.answer else "" for administration in answered]
+    yield clustered_share("readable answers", [administration.status == "ok" for administration in answered], people)
     for name, values in found.people.before.items():
         yield structs.replace(mean_estimate(f"default {name}", list(defined(values)), digits=1), of="people")
     for change in changes:
@@ -284,7 +284,7 @@ def _one_by_one(found: Paired) -> Estimate:
 
 def _tables(
     given: Sequence[Administration],
-    found: Paired,
+    paired: Paired,
     changes: Sequence[MoodChange],
     norms: Norms | None,
     agreements: Sequence[PeopleAgreement],
@@ -294,19 +294,19 @@ def _tables(
     yield tables.profile(changes, norms, of_people=True)
     defaults = [
         (name, structs.replace(mean_estimate(name, list(defined(values)), digits=1), of="people"))
-        for name, values in found.people.before.items()
+        for name, values in paired.people.before.items()
     ]
     yield tables.default_mood(defaults, norms, "these people", tables.OTHERS)
-    yield _views(found, changes, agreements)
-    shown = [one.shown for one in given if one.status == "ok"]
-    for table in (_alike(found), tables.order_effect(shown)):
+    yield _views(paired, changes, agreements)
+    shown = [administration.shown for administration in given if administration.status == "ok"]
+    for table in (_alike(paired), tables.order_effect(shown)):
         if table is not None:
             yield table
 
 
 def _sentence(
     headline: Estimate,
-    found: Paired,
+    paired: Paired,
     three: ThreeNumbers | None,
     agreements: Sequence[PeopleAgreement],
     valid: bool,
@@ -314,7 +314,7 @@ def _sentence(
     if headline.value is None:
         return "People cannot be scored: nobody has both measures yet."
     bounds = "" if headline.low is None else f" (95 % interval {headline.low:.1f} to {headline.high:.1f})"
-    who = f"{found.n_people} people" if found.n_people > 1 else "One person"
+    who = f"{paired.n_people} people" if paired.n_people > 1 else "One person"
     if three is None:
         scale = headline.name.removeprefix("change in ")
         text = f"{who}: the situations change {scale} by {headline.value:+.1f} points{bounds}."
@@ -355,17 +355,17 @@ def _caveats(
         said.append(f"{found.n_dropped} of {found.n_began} people gave the default measure only; they are left out.")
     if found.n_without_default:
         said.append(f"{found.n_without_default} people have no readable default measure and are left out.")
-    waiting = sum(one.status is None for one in given)
+    waiting = sum(administration.status is None for administration in given)
     if waiting:
         said.append(f"{waiting} planned pages are not answered: by people who left, or who are still at it.")
     return tuple(said)
 
 
-def _views(found: Paired, changes: Sequence[MoodChange], agreements: Sequence[PeopleAgreement]) -> Table:
+def _views(paired: Paired, changes: Sequence[MoodChange], agreements: Sequence[PeopleAgreement]) -> Table:
     """As published, honest, against the published people: side by side for every cell."""
-    published = {cell.key: cell for name in found.people.before for cell in people_cells(found.people, name)}
+    published = {cell.key: cell for name in paired.people.before for cell in people_cells(paired.people, name)}
     gaps = tables.gaps_by_cell(agreements)
-    by_situation = _situation_means(found)
+    by_situation = _situation_means(paired)
     return Table(
         "Views of every cell",
         (
@@ -399,21 +399,21 @@ def _views(found: Paired, changes: Sequence[MoodChange], agreements: Sequence[Pe
     )
 
 
-def _situation_means(found: Paired) -> Mapping[tuple[str, str, str, str], Estimate]:
+def _situation_means(paired: Paired) -> Mapping[tuple[str, str, str, str], Estimate]:
     """Per cell the mean of the situations' mean changes, with Student's interval over situations."""
     estimates: dict[tuple[str, str, str, str], Estimate] = {}
-    for name in found.people.before:
-        every = found.people.change(name)
-        for group in groups(found.people.places):
-            rows = group.rows(found.people.where) & ~np.isnan(every)
-            means = cluster_means(every[rows], found.people.where[rows]) if rows.any() else every[rows]
+    for name in paired.people.before:
+        every = paired.people.change(name)
+        for group in groups(paired.people.places):
+            rows = group.rows(paired.people.where) & ~np.isnan(every)
+            means = cluster_means(every[rows], paired.people.where[rows]) if rows.any() else every[rows]
             estimate = mean_estimate(f"change in {name}", list(means), digits=1)
             estimates[name, group.level, group.emotion, group.factor] = structs.replace(estimate, of="situations")
     return estimates
 
 
-def _alike(found: Paired) -> Table | None:
-    table = tables.repeats(found.changes_as_measures())
+def _alike(paired: Paired) -> Table | None:
+    table = tables.repeats(paired.changes_as_measures())
     if table is None:
         return None
     return Table(
@@ -427,21 +427,24 @@ def _alike(found: Paired) -> Table | None:
 
 def _situations_shown(
     given: Sequence[Administration],
-    found: Paired,
+    paired: Paired,
     moved: Alignment | None,
     three: ThreeNumbers | None,
     norms: Norms | None,
 ) -> tuple[ItemScore, ...]:
     """One entry per situation that somebody was to imagine: the mean change of its people."""
-    trials = {one.trial.items[0]: one.trial for one in sorted(given, key=lambda one: one.trial.id)}
-    numbers = {place.situation: number for number, place in enumerate(found.people.places)}
+    trials = {
+        administration.trial.items[0]: administration.trial
+        for administration in sorted(given, key=lambda one: one.trial.id)
+    }
+    numbers = {place.situation: number for number, place in enumerate(paired.people.places)}
     shown = []
     for item, trial in sorted(trials.items()):
         if trial.condition == "default":
             continue
-        rows = found.people.where == numbers.get(item, -2)
-        means = {name: defined(found.people.change(name)[rows]) for name in found.people.before}
-        values = {name: round(float(own.mean()), 2) for name, own in means.items() if len(own)}
+        rows = paired.people.where == numbers.get(item, -2)
+        means = {name: defined(paired.people.change(name)[rows]) for name in paired.people.before}
+        values = {name: round(float(mean.mean()), 2) for name, mean in means.items() if len(mean)}
         place = (trial.key["emotion"], trial.key["factor_index"])
         shown.append(
             ItemScore(

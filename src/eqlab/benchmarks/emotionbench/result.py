@@ -40,17 +40,17 @@ MIN_READABLE = 5 / 6
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
     given = administrations(scored)
     measures = measures_of(subject, given)
-    norms = norms_of(one.trial for one in given)
+    norms = norms_of(administration.trial for administration in given)
     typed = EmotionBenchOptions.of(options)
     panas = typed.instrument == "PANAS"
     aligned = align(measures) if panas and measures.scores else None
     three = three_numbers(measures, mood_changes(measures)) if aligned else None
-    found = situation_changes(measures, list(measures.scores))
-    agreements = [agreement(found, norms, name) for name in measures.scores] if norms else []
-    counts = Counter(one.status or "unanswered" for one in given)
-    headline = three.headline if three else scale_headline(typed.instrument, found)
+    changes = situation_changes(measures, list(measures.scores))
+    agreements = [agreement(changes, norms, name) for name in measures.scores] if norms else []
+    counts = Counter(administration.status or "unanswered" for administration in given)
+    headline = three.headline if three else scale_headline(typed.instrument, changes)
     valid = headline.value is not None and _readable(given)
-    shown = [one.shown for one in given if one.status == "ok"]
+    shown = [administration.shown for administration in given if administration.status == "ok"]
     flat = flatness(shown)
     return Result(
         noun="situations",
@@ -62,7 +62,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         headline=headline,
         score_range=(0.0, 100.0) if panas else scale_range(typed.instrument),
         estimates=(
-            *_estimates(given, measures, found, aligned, three, agreements),
+            *_estimates(given, measures, changes, aligned, three, agreements),
             *(repeat_estimates(given, measures) if aligned else ()),
             *(flat.estimates if flat else ()),
         ),
@@ -80,18 +80,18 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
             *_caveats(given, typed, headline, norms, valid, three.cap if three else None),
         ),
         tables=(
-            *((beside_people(three),) if three and found else ()),
-            *_tables(given, shown, measures, found, norms, agreements),
+            *((beside_people(three),) if three and changes else ()),
+            *_tables(given, shown, measures, changes, norms, agreements),
         ),
-        emotions=tables.by_emotion(found, norms),
-        beside_people=tables.beside_people(found, norms),
+        emotions=tables.by_emotion(changes, norms),
+        beside_people=tables.beside_people(changes, norms),
         people=PUBLISHED_PEOPLE if aligned else None,
     )
 
 
 def _asked(given: Sequence[Administration]) -> dict[str, Any]:
     """How often was asked, in numbers: the numbers depend on it, because repeats average noise out."""
-    by_item = Counter(one.trial.items[0] for one in given)
+    by_item = Counter(administration.trial.items[0] for administration in given)
     return {
         "mode": given[0].trial.mode if given else "text",
         "defaults": by_item.pop("default", 0),
@@ -107,9 +107,9 @@ BASELINES = (
 """Exact in expectation: a mood that does not depend on the kind of situation is as often above as below."""
 
 
-def scale_headline(key: str, found: Sequence[MoodChange]) -> Estimate:
+def scale_headline(key: str, changes: Sequence[MoodChange]) -> Estimate:
     """Other instruments have no good or bad end: the change of their overall score over all situations asked."""
-    whole = [c for c in found if c.level == "overall" and c.subscale in (OVERALL, WHOLE)]
+    whole = [c for c in changes if c.level == "overall" and c.subscale in (OVERALL, WHOLE)]
     if not whole:
         return Estimate(f"change in {key}", None, 0, digits=1)
     label = "" if whole[0].subscale == OVERALL else "sum of all items; the instrument has no overall score"
@@ -138,22 +138,29 @@ def _kind(emotion: object) -> str:
 def _estimates(
     given: Sequence[Administration],
     measures: Measures,
-    found: Sequence[MoodChange],
+    changes: Sequence[MoodChange],
     aligned: Alignment | None,
     three: ThreeNumbers | None,
     agreements: Sequence[PeopleAgreement],
 ) -> tuple[Estimate, ...]:
-    places = [one.trial.items for one in given]  # a situation's repeats are alike
-    by_rule = [bool(one.answer and one.status and _by_published_rule(one.trial, one.answer)) for one in given]
+    places = [administration.trial.items for administration in given]  # a situation's repeats are alike
+    by_rule = [
+        bool(
+            administration.answer
+            and administration.status
+            and _by_published_rule(administration.trial, administration.answer)
+        )
+        for administration in given
+    ]
     lines = [
         *(three.estimates if three else ()),
         *((old_number(aligned),) if aligned else ()),
         *(aligned.shares[kind] for kind in KINDS if aligned),
-        clustered_share("readable answers", [one.status == "ok" for one in given], places),
-        clustered_share("refused", [one.status == "refused" for one in given], places),
+        clustered_share("readable answers", [administration.status == "ok" for administration in given], places),
+        clustered_share("refused", [administration.status == "refused" for administration in given], places),
         clustered_share("readable by the published last-character rule", by_rule, places),
         *(mean_estimate(f"default {n}", list(measures.default(n)), digits=1) for n in measures.scores),
-        *(structs.replace(c.change, name=f"{c.subscale}: change") for c in found if c.level == "overall"),
+        *(structs.replace(c.change, name=f"{c.subscale}: change") for c in changes if c.level == "overall"),
     ]
     for one in agreements:
         ceiling = "" if one.reliability is None else f"people's own reliability is {one.reliability:.2f}"
@@ -249,8 +256,8 @@ def companions(three: ThreeNumbers, verb: str) -> str:
     return f" {verb} {', '.join(said)}." if said else ""
 
 
-def _bounds(one: Estimate) -> str:
-    return "" if one.low is None or one.high is None else f" ({one.low:.2f} to {one.high:.2f})"
+def _bounds(estimate: Estimate) -> str:
+    return "" if estimate.low is None or estimate.high is None else f" ({estimate.low:.2f} to {estimate.high:.2f})"
 
 
 def _caveats(
@@ -274,13 +281,13 @@ def _caveats(
         said.append(f"{headline.note[:1].upper()}{headline.note[1:]} (--profile full).")
     if given and given[0].trial.mode == "json":
         said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
-    lost = sum(one.status in ("refused", "unparseable", "error") for one in given)
+    lost = sum(administration.status in ("refused", "unparseable", "error") for administration in given)
     if lost:
         said.append(f"{lost} of {len(given)} answers could not be used and are left out; see the table.")
     if not valid:
         share = f"{100 * MIN_READABLE:.0f} %"
         said.append(f"Fewer than {share} of the answers to a kind of situation could be read: the result is not valid.")
-    waiting = sum(one.status is None for one in given)
+    waiting = sum(administration.status is None for administration in given)
     if waiting:
         said.append(f"{waiting} questions are not answered yet; the result is preliminary.")
     return tuple(said)
@@ -292,9 +299,9 @@ def situation_scores(
     """One entry per situation, in the order asked; its score is the change of mood (PANAS) or of the overall score."""
     defaults = _means([one for one in given if one.trial.condition == "default"])
     by_item: dict[str, list[Administration]] = {}
-    for one in given:
-        if one.trial.condition != "default":
-            by_item.setdefault(one.trial.items[0], []).append(one)
+    for administration in given:
+        if administration.trial.condition != "default":
+            by_item.setdefault(administration.trial.items[0], []).append(administration)
     people: dict[tuple[str, int], dict[str, float]] = {}
     for norm in norms.factors if norms else ():
         people.setdefault((norm.emotion, norm.factor_index), {})[norm.subscale] = round(norm.change, 2)
@@ -312,7 +319,7 @@ def _item(
     trial = own[0].trial
     means = _means(own)
     values: dict[str, Any] = {name: round(means[name] - defaults[name], 2) for name in means if name in defaults}
-    shown = next((one for one in own if one.status == "ok"), own[0])
+    shown = next((administration for administration in own if administration.status == "ok"), own[0])
     return ItemScore(
         item=item,
         trial=shown.trial.id,
@@ -323,7 +330,7 @@ def _item(
         text=shown.answer.text if shown.answer else "",
         values=values,
         reference=people.get((trial.key["emotion"], trial.key["factor_index"]), {}),
-        attempts=sum(one.n_attempts for one in own),
+        attempts=sum(administration.n_attempts for administration in own),
         points=three.points.get(item) if three else None,
         topics=(str(trial.key["emotion"]),),
         shown=shown.trial.stimulus,
@@ -334,10 +341,10 @@ def _item(
 def _means(own: Sequence[Administration]) -> dict[str, float]:
     """Mean scores over administrations, of the scores that at least one has."""
     names = own[0].scores if own else ()
-    found = {name: [v for one in own if (v := one.scores[name]) is not None] for name in names}
+    found = {name: [v for administration in own if (v := administration.scores[name]) is not None] for name in names}
     return {name: fmean(values) for name, values in found.items() if values}
 
 
 def _status(own: Sequence[Administration]) -> Status | None:
     """The best that a repeat came to."""
-    return next((status for status in STATUSES if any(one.status == status for one in own)), None)
+    return next((status for status in STATUSES if any(administration.status == status for administration in own)), None)

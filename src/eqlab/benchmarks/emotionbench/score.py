@@ -57,9 +57,9 @@ def administrations(scored: Iterable[Scored]) -> list[Administration]:
             len(one.attempts),
             answer,
             answer.status if answer else None,
-            dict(zip(columns, own, strict=True)),
+            dict(zip(columns, score, strict=True)),
         )
-        for (one, answer), own in zip(chosen, scores, strict=True)
+        for (one, answer), score in zip(chosen, scores, strict=True)
     ]
 
 
@@ -69,7 +69,7 @@ def place_of(trial: Trial) -> MeasurePlace:
 
 def measures_of(subject: str, given: Sequence[Administration]) -> Measures:
     """In columns; an administration that was asked but gave no readable answer is NaN, an unasked one is left out."""
-    asked = [one for one in given if one.status is not None]
+    asked = [administration for administration in given if administration.status is not None]
     trials = {one.trial.items[0]: one.trial for one in asked if one.trial.condition != "default"}
     numbers = {item: number for number, item in enumerate(trials)}
     where = [DEFAULT if one.trial.condition == "default" else numbers[one.trial.items[0]] for one in asked]
@@ -79,7 +79,7 @@ def measures_of(subject: str, given: Sequence[Administration]) -> Measures:
         given[0].trial.key["instrument"] if given else "",
         tuple(map(place_of, trials.values())),
         np.array(where, dtype=np.int64),
-        {name: np.array([one.scores[name] for one in asked], dtype=float) for name in names},
+        {name: np.array([administration.scores[name] for administration in asked], dtype=float) for name in names},
     )
 
 
@@ -107,17 +107,17 @@ def norms_of(trials: Iterable[Trial]) -> Norms | None:
     )
 
 
-def administration_shown(one: Administration) -> ItemScore:
+def administration_shown(administration: Administration) -> ItemScore:
     """One answer by itself: what it scores on the instrument. A change needs the default runs, so there is no score."""
-    key = one.trial.key
+    key = administration.trial.key
     return ItemScore(
-        item=one.trial.items[0],
-        trial=one.trial.id,
-        repeat=one.repeat,
-        status=one.status,
+        item=administration.trial.items[0],
+        trial=administration.trial.id,
+        repeat=administration.repeat,
+        status=administration.status,
         score=None,
         title=f"{key['emotion']}: {key['factor']}" if "factor" in key else "Default measure",
-        text=one.answer.text if one.answer else "",
-        values={name: value for name, value in one.scores.items() if value is not None},
-        attempts=one.n_attempts,
+        text=administration.answer.text if administration.answer else "",
+        values={name: value for name, value in administration.scores.items() if value is not None},
+        attempts=administration.n_attempts,
     )

@@ -81,16 +81,16 @@ class EvokedStudy:
         selection = Selection(limit=study.limit, seed=study.seed)
         situations = select(material.situations, selection)
         numbers: dict[str, int] = {}
-        found: list[Batch] = []
+        batches: list[Batch] = []
         for turn in range(study.places.people_per_batch):
             for situation in situations:
                 arm = arm_of(study, situation)
                 numbers[arm] = number = numbers.get(arm, -1) + 1
-                pages = tuple(self._page(material, one, len(found), selection) for one in (None, situation))
-                found.append(Batch(arm, number, pages, turn))
+                pages = tuple(self._page(material, one, len(batches), selection) for one in (None, situation))
+                batches.append(Batch(arm, number, pages, turn))
         (scale, *_) = self._translated(scales(material.instrument, material.wording), material)
         answers = tuple(range(scale.low + 1, scale.high)) or (scale.high, scale.low)
-        return StudyPages(tuple(found), instructed(study.checks, scale, answers), in_order=True, people_per_batch=1)
+        return StudyPages(tuple(batches), instructed(study.checks, scale, answers), in_order=True, people_per_batch=1)
 
     def _page(self, material: Material, situation: Situation | None, place: int, selection: Selection) -> Trial:
         """A benchmark's trial that says above the form what a model's prompt says around it."""
@@ -105,7 +105,7 @@ class EvokedStudy:
         if self.words == WORDS or material.wording != own_wording(PANAS):
             return tuple(asked)
         labels = tuple((value, self.words[f"answer_{value}"]) for value in range(PANAS.low, PANAS.high + 1))
-        return tuple(replace(one, text=self.words[f"feeling_{one.key}"], anchors=labels) for one in asked)
+        return tuple(replace(scale, text=self.words[f"feeling_{scale.key}"], anchors=labels) for scale in asked)
 
     def warnings(self, design: Design) -> Iterable[str]:
         if self.words != WORDS:
@@ -120,7 +120,7 @@ class EvokedStudy:
             side = "theirs" if batch.arm == reference else "ours" if batch.arm not in CONTROLS else ""
             if side:
                 people[side][item] = people[side].get(item, 0) + 1
-        ours, theirs = (list(own.values()) for own in people.values())
+        ours, theirs = (list(person.values()) for person in people.values())
         if not reference or min(len(ours), len(theirs)) < FEWEST:
             return ""
         alpha = design.study.analysis.alpha
@@ -147,17 +147,17 @@ class EvokedStudy:
         said = f"{hypothesis_words(contrasts, why, plan.alpha)} {found.sentence}"
         return PeopleResult(replace(found, sentence=said), contrasts, (hypothesis_table(contrasts, why, plan.alpha),))
 
-    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
+    def recovered(self, design: Design, truth: Truth, people_result: PeopleResult) -> Sequence[Recovered]:
         return (
             *(
-                Recovered("change in Negative Affect, negative situations", truth.effect, one)
-                for one in found.result.estimates
-                if one.name == "Negative Affect: change" and one.value is not None
+                Recovered("change in Negative Affect, negative situations", truth.effect, estimate)
+                for estimate in people_result.result.estimates
+                if estimate.name == "Negative Affect: change" and estimate.value is not None
             ),
             *(
-                recovered_contrast(one, truth, design.study.analysis.alpha)
-                for one in found.contrasts
-                if one.reference == "Neutral"
+                recovered_contrast(contrast, truth, design.study.analysis.alpha)
+                for contrast in people_result.contrasts
+                if contrast.reference == "Neutral"
             ),
         )
 
@@ -186,19 +186,19 @@ def arm_of(study: Study, situation: Situation) -> str:
 
 
 def hypothesis(
-    found: Paired, arm_of: Mapping[str, str], reference: str, alpha: float
+    paired: Paired, arm_of: Mapping[str, str], reference: str, alpha: float
 ) -> tuple[tuple[Contrast, ...], str]:
     """The planned contrast: negative situations raise Negative Affect more than the reference does. Welch's test over
     situations' mean changes, two-sided at alpha, or why there is none: people are nested in situations, and both are
     drawn anew in another study, so the situation's mean is the unit. `arm_of` names each situation's arm."""
-    if not found.people.places:
+    if not paired.people.places:
         return (), "nobody has both measures yet"
-    if NEGATIVE not in found.people.before:
+    if NEGATIVE not in paired.people.before:
         return (), "the instrument has no Negative Affect"
-    every = found.people.change(NEGATIVE)
+    every = paired.people.change(NEGATIVE)
     ours, theirs = [], []
-    for number, place in enumerate(found.people.places):
-        own = defined(every[found.people.where == number])
+    for number, place in enumerate(paired.people.places):
+        own = defined(every[paired.people.where == number])
         if not len(own):
             continue
         if arm_of.get(place.situation) == reference:
@@ -220,9 +220,9 @@ def hypothesis(
     return (Contrast(ARM, reference, estimate, test.p, test.p, own_low, own_high),), ""
 
 
-def hypothesis_table(found: Sequence[Contrast], why: str, alpha: float) -> Table:
+def hypothesis_table(contrasts: Sequence[Contrast], why: str, alpha: float) -> Table:
     note = (why and f"Not tested: {why}.") or "Welch's test, two-sided, of the situations' mean changes within person."
-    return contrast_table(found, "situations", f"change in {NEGATIVE}", alpha, note)
+    return contrast_table(contrasts, "situations", f"change in {NEGATIVE}", alpha, note)
 
 
 def hypothesis_words(found: Sequence[Contrast], why: str, alpha: float) -> str:

@@ -82,17 +82,17 @@ def people_change(norms: Norms, subscale: str, change: MoodChange) -> Estimate |
 
 def by_emotion(changes: Sequence[MoodChange], norms: Norms | None) -> ByEmotion | None:
     """The change on the scale that situations are meant to move, emotion by emotion."""
-    own = [change for change in changes if change.level == "emotion"]
-    scales = dict.fromkeys(change.subscale for change in own)
+    mood_changes = [change for change in changes if change.level == "emotion"]
+    scales = dict.fromkeys(change.subscale for change in mood_changes)
     if not scales:
         return None
     scale = NEGATIVE if NEGATIVE in scales else next(iter(scales))
-    shown = [change for change in own if change.subscale == scale]
+    shown = [change for change in mood_changes if change.subscale == scale]
     people = [(change, people_change(norms, scale, change)) for change in shown] if norms else []
     return ByEmotion(
         f"change in {scale}",
         tuple(structs.replace(change.change, name=change.emotion) for change in shown),
-        tuple(structs.replace(found, name=change.emotion, of="people") for change, found in people if found),
+        tuple(structs.replace(estimate, name=change.emotion, of="people") for change, estimate in people if estimate),
         "Mean of the situations' means minus the mean of the default runs; n counts situations. More is not better: "
         "what people feel is the yardstick.",
     )
@@ -202,16 +202,16 @@ def repeats(measures: Measures) -> Table | None:
     )
 
 
-def refusals(given: Sequence[Administration]) -> Table | None:
+def refusals(administrations: Sequence[Administration]) -> Table | None:
     """Situations with refused or unreadable answers; None if there are none."""
     lost: dict[str, Counter[str]] = {}
-    for one in given:
-        if one.status not in (None, "ok"):
-            lost.setdefault(one.trial.items[0], Counter())[str(one.status)] += 1
+    for administration in administrations:
+        if administration.status not in (None, "ok"):
+            lost.setdefault(administration.trial.items[0], Counter())[str(administration.status)] += 1
     if not lost:
         return None
-    asked = Counter(one.trial.items[0] for one in given if one.status is not None)
-    where = {one.trial.items[0]: str(one.trial.key.get("factor", "default measure")) for one in given}
+    asked = Counter(one.trial.items[0] for one in administrations if one.status is not None)
+    where = {one.trial.items[0]: str(one.trial.key.get("factor", "default measure")) for one in administrations}
     rows = tuple(
         (item, where[item], asked[item], count["refused"], count["unparseable"], count["error"])
         for item, count in sorted(lost.items(), key=lambda pair: (-pair[1]["refused"], -pair[1].total(), pair[0]))

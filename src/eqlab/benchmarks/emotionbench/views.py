@@ -149,8 +149,10 @@ def situation_changes(measures: Measures, subscales: Sequence[str]) -> list[Mood
     """Every group's change on every subscale: mean of the situations' means − mean of the default runs, with Welch's
     interval."""
     defaults = {subscale: describe(measures.default(subscale)) for subscale in subscales}
-    own = groups(measures.places)
-    return with_holm(_change(measures, subscale, group, defaults[subscale]) for subscale in subscales for group in own)
+    measure_groups = groups(measures.places)
+    return with_holm(
+        _change(measures, subscale, group, defaults[subscale]) for subscale in subscales for group in measure_groups
+    )
 
 
 def with_holm(changes: Iterable[MoodChange]) -> list[MoodChange]:

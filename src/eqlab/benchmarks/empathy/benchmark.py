@@ -74,44 +74,44 @@ def given_replies(scored: Iterable[Scored]) -> list[GivenReply]:
     return [_given(one) for one in scored]
 
 
-def _given(one: Scored) -> GivenReply:
-    answer = final(one.attempts)
+def _given(scored: Scored) -> GivenReply:
+    answer = final(scored.attempts)
     text = reply_text(answer)
-    return GivenReply(one.trial, one.repeat, len(one.attempts), answer, text, describe(text) if text else {})
+    return GivenReply(scored.trial, scored.repeat, len(scored.attempts), answer, text, describe(text) if text else {})
 
 
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
-    given = given_replies(scored)
-    replied = [one for one in given if one.text]
-    counts = Counter(one.status or "unanswered" for one in given)
-    words = mean_estimate("words per reply", [one.facts["words"] for one in replied], digits=1)
+    replies = given_replies(scored)
+    replied = [reply for reply in replies if reply.text]
+    counts = Counter(reply.status or "unanswered" for reply in replies)
+    words = mean_estimate("words per reply", [reply.facts["words"] for reply in replied], digits=1)
     return Result(
         noun="prompts",
         benchmark="empathy",
         title="Empathy",
         subject=subject,
-        rules={**options, "mode": given[0].trial.mode if given else "text"},
+        rules={**options, "mode": replies[0].trial.mode if replies else "text"},
         sentence=_sentence(subject, replied, words),
         headline=Estimate("P(Good)", None, 0, unit="%", note=UNRATED, digits=1),
         score_range=(0.0, 100.0),
         estimates=_estimates(replied, words),
         counts={
-            "planned": len(given),
+            "planned": len(replies),
             **{status: counts.get(status, 0) for status in STATUSES},
             "unanswered": counts.get("unanswered", 0),
         },
-        items=tuple(_item(one) for one in given),
+        items=tuple(_item(reply) for reply in replies),
         item_range=(1.0, 3.0),
-        caveats=_caveats(given, replied),
+        caveats=_caveats(replies, replied),
         tables=_tables(replied) if len(replied) > 1 else (),
     )
 
 
 def _estimates(replied: Sequence[GivenReply], words: Estimate) -> tuple[Estimate, ...]:
-    prompts = [one.trial.items for one in replied]
+    prompts = [reply.trial.items for reply in replied]
     return (
         words,
-        mean_estimate("tokens per reply", [one.facts["tokens"] for one in replied], digits=1),
+        mean_estimate("tokens per reply", [reply.facts["tokens"] for reply in replied], digits=1),
         clustered_share("refusals", _those(replied, "refusal"), prompts),
         clustered_share("greet like an assistant", _those(replied, "greeting"), prompts),
         clustered_share("say they are an AI", _those(replied, "ai"), prompts),
@@ -120,11 +120,11 @@ def _estimates(replied: Sequence[GivenReply], words: Estimate) -> tuple[Estimate
 
 
 def _those(replied: Sequence[GivenReply], fact: str) -> list[bool]:
-    return [bool(one.facts[fact]) for one in replied]
+    return [bool(reply.facts[fact]) for reply in replied]
 
 
 def _count(replied: Sequence[GivenReply], fact: str) -> int:
-    return sum(bool(one.facts[fact]) for one in replied)
+    return sum(bool(reply.facts[fact]) for reply in replied)
 
 
 def _tables(replied: Sequence[GivenReply]) -> tuple[Table, ...]:
@@ -141,13 +141,13 @@ def _columns(by: str) -> tuple[str, ...]:
 
 def _rows(replied: Sequence[GivenReply], by: str) -> tuple[tuple[str | int | Estimate, ...], ...]:
     groups: dict[str, list[GivenReply]] = {}
-    for one in replied:
-        groups.setdefault(one.trial.key[by], []).append(one)
+    for reply in replied:
+        groups.setdefault(reply.trial.key[by], []).append(reply)
     return tuple(
         (
             name,
             len(group),
-            mean_estimate("words", [one.facts["words"] for one in group], digits=1),
+            mean_estimate("words", [given_reply.facts["words"] for given_reply in group], digits=1),
             *(_count(group, fact) for fact in ("refusal", "greeting", "ai")),
         )
         for name, group in sorted(groups.items())
@@ -158,21 +158,21 @@ def reply_shown(scored: Scored) -> ItemScore:
     return _item(_given(scored))
 
 
-def _item(one: GivenReply) -> ItemScore:
+def _item(reply: GivenReply) -> ItemScore:
     said = {"refusal": "declines", "greeting": "greets like an assistant", "ai": "says it is an AI"}
     return ItemScore(
-        item=one.trial.items[0],
-        trial=one.trial.id,
-        repeat=one.repeat,
-        status=one.status,
+        item=reply.trial.items[0],
+        trial=reply.trial.id,
+        repeat=reply.repeat,
+        status=reply.status,
         score=None,
-        title=f"{one.trial.key['emotion']}: {one.trial.key['utterance']}",
-        text=one.text or (one.answer.text if one.answer else ""),
-        values={name: value for name, value in one.facts.items() if name in ("words", "tokens")}
-        | {label: "yes" for fact, label in said.items() if one.facts.get(fact)},
-        attempts=one.n_attempts,
-        topics=(str(one.trial.key["emotion"]), str(one.trial.key["valence"])),
-        shown=one.trial.stimulus,
+        title=f"{reply.trial.key['emotion']}: {reply.trial.key['utterance']}",
+        text=reply.text or (reply.answer.text if reply.answer else ""),
+        values={name: value for name, value in reply.facts.items() if name in ("words", "tokens")}
+        | {label: "yes" for fact, label in said.items() if reply.facts.get(fact)},
+        attempts=reply.n_attempts,
+        topics=(str(reply.trial.key["emotion"]), str(reply.trial.key["valence"])),
+        shown=reply.trial.stimulus,
     )
 
 
@@ -181,7 +181,7 @@ def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate) -> s
     if words.value is None:
         return f"{who} gave no reply, so there is nothing to rate."
     refused = _count(replied, "refusal")
-    prompts = len({one.trial.items[0] for one in replied})
+    prompts = len({reply.trial.items[0] for reply in replied})
     tail = f", {refused} of them refusals" if refused else ""
     return (
         f"{who} replied to {prompts} prompts with {words.value:.1f} words on average{tail}. Their score "
@@ -189,15 +189,15 @@ def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate) -> s
     )
 
 
-def _caveats(given: Sequence[GivenReply], replied: Sequence[GivenReply]) -> tuple[str, ...]:
+def _caveats(replies: Sequence[GivenReply], replied: Sequence[GivenReply]) -> tuple[str, ...]:
     said = ["Length and manners say nothing about empathy: only raters can. 'eqlab judge MODEL --on RUN' asks a judge."]
-    cut = sum(one.answer is not None and one.answer.finish == "length" for one in given)
+    cut = sum(reply.answer is not None and reply.answer.finish == "length" for reply in replies)
     if cut:
         said.append(f"{cut} replies were cut off by the token limit; raise it with --set max_tokens=N.")
-    lost = sum(one.answer is not None and not one.text for one in given)
+    lost = sum(reply.answer is not None and not reply.text for reply in replies)
     if lost:
-        said.append(f"{lost} of {len(given)} prompts got no usable reply and cannot be rated.")
-    waiting = sum(one.answer is None for one in given)
+        said.append(f"{lost} of {len(replies)} prompts got no usable reply and cannot be rated.")
+    waiting = sum(reply.answer is None for reply in replies)
     if waiting:
         said.append(f"{waiting} prompts are not answered yet.")
     return tuple(said)
@@ -261,11 +261,11 @@ class Empathy:
         return result(subject, scored, options)
 
     def replies(self, arm: str, scored: Iterable[Scored]) -> Iterator[ReplyRow]:
-        for one in given_replies(scored):
-            if one.text:
-                key = one.trial.key
+        for reply in given_replies(scored):
+            if reply.text:
+                key = reply.trial.key
                 about = (key["emotion"], key["valence"], key["situation"], key["utterance"], key["batch"])
-                yield ReplyRow(arm, one.trial.items[0], one.text, *about, one.repeat)
+                yield ReplyRow(arm, reply.trial.items[0], reply.text, *about, reply.repeat)
 
     def probe_options(self) -> Mapping[str, str]:
         return {}
@@ -374,12 +374,12 @@ class ReplyStudy:
         items = prompts(files, typed)
         chosen = spread(items, study.limit or len(items))
         dealt = balanced_batches(chosen, [item.emotion for item in chosen], study.places.batch_size, study.seed)
-        asked = self._field(study)
+        writing = self._field(study)
         batches = tuple(
-            Batch(ARM, number, tuple(self._trial(item, asked, number, typed) for item in own))
+            Batch(ARM, number, tuple(self._trial(item, writing, number, typed) for item in own))
             for number, own in enumerate(dealt)
         )
-        return StudyPages(batches, self._checks(study.checks, asked))
+        return StudyPages(batches, self._checks(study.checks, writing))
 
     def _field(self, study: Study) -> Writing:
         mine = {option.name for option in _OPTIONS}
@@ -387,18 +387,18 @@ class ReplyStudy:
         own = read_options("reply", _OPTIONS, given)
         return Writing(KEY, self.words["write"], own["least_words"], own["most_characters"])
 
-    def _trial(self, item: EmpathyItem, asked: Writing, batch: int, options: EmpathyOptions) -> Trial:
+    def _trial(self, item: EmpathyItem, writing: Writing, batch: int, options: EmpathyOptions) -> Trial:
         story = [(self.words["happened"], item.situation)] if options.situation else []
         shown = "\n".join(f"{told}\n{_quoted(text)}" for told, text in (*story, (self.words["says"], item.utterance)))
-        form = Form(fields=(asked,))
+        form = Form(fields=(writing,))
         return Trial("empathy", (item.id,), options.style, shown, form, "", key={**item.about, "batch": batch})
 
-    def _checks(self, checks: Checks, asked: Writing) -> tuple[Trial, ...]:
+    def _checks(self, checks: Checks, writing: Writing) -> tuple[Trial, ...]:
         """Pages that ask for one word instead of a reply."""
         words = self.words["check_words"].split()
         if not checks.attention:
             return ()
-        form = Form(fields=(replace(asked, least_words=0),))
+        form = Form(fields=(replace(writing, least_words=0),))
         made = []
         for index in range(max(len(words), checks.attention)):
             word = words[index % len(words)]
@@ -421,18 +421,18 @@ class ReplyStudy:
         base = Empathy().score(PEOPLE, people.scored, asked.options)
         written = written_of(people)
         by_person: dict[str, list[int]] = {}
-        for one in written:
-            by_person.setdefault(one.person, []).append(len(one.reply.split()))
+        for reply in written:
+            by_person.setdefault(reply.person, []).append(len(reply.reply.split()))
         headline = mean_estimate("words per reply", [fmean(own) for own in by_person.values()], digits=1)
         least = self._field(design.study).least_words
         marks = moderation_marks(written, least)
-        marked = sum(bool(one) for one in marks)
+        marked = sum(bool(mark) for mark in marks)
         sentence = f"{len(by_person)} people wrote {len(written)} replies; {marked} carry a mark for the moderator."
         found = replace(base, headline=headline, estimates=(headline,), sentence=sentence, title="Replies by people")
         return PeopleResult(found, planned=(_marks_table(marks),))
 
-    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
-        headline = found.result.headline
+    def recovered(self, design: Design, truth: Truth, people_result: PeopleResult) -> Sequence[Recovered]:
+        headline = people_result.result.headline
         return (Recovered(headline.name, truth.effect, headline),) if headline.value is not None else ()
 
 
@@ -440,21 +440,21 @@ def written_of(people: Analysed) -> list[WrittenReply]:
     """What people wrote, with the time that the page took."""
     return [
         WrittenReply(
-            one.answer.subject if one.answer else "",
-            one.trial.items[0],
-            f"{one.trial.key['situation']} {one.trial.key['utterance']}",
-            one.text,
-            one.answer.latency if one.answer else None,
+            reply.answer.subject if reply.answer else "",
+            reply.trial.items[0],
+            f"{reply.trial.key['situation']} {reply.trial.key['utterance']}",
+            reply.text,
+            reply.answer.latency if reply.answer else None,
         )
-        for one in given_replies(people.scored)
-        if one.text
+        for reply in given_replies(people.scored)
+        if reply.text
     ]
 
 
 def _marks_table(marks: Sequence[Sequence[str]]) -> Table:
-    names = sorted({name for own in marks for name in own})
-    rows = [(name, proportion_estimate(name, sum(name in own for own in marks), len(marks))) for name in names]
-    rows.append(("no mark", proportion_estimate("no mark", sum(not own for own in marks), len(marks))))
+    names = sorted({name for mark in marks for name in mark})
+    rows = [(name, proportion_estimate(name, sum(name in mark for mark in marks), len(marks))) for name in names]
+    rows.append(("no mark", proportion_estimate("no mark", sum(not mark for mark in marks), len(marks))))
     note = "Marks are for a moderator: 'eqlab study replies' writes the table to decide on."
     return Table("Care of the replies", ("mark", "share of replies, %"), tuple(rows), note)
 

@@ -142,12 +142,12 @@ def parse_own(content: bytes, path: str) -> list[EmpathyItem]:
 
 def _own_item(section: Section, top: Section) -> EmpathyItem:
     named = section.choice("emotion", tuple(EMOTIONS), NOT_SAID) if section.has("emotion") else NOT_SAID
-    known = EMOTIONS.get(named)
+    emotion = EMOTIONS.get(named)
     return EmpathyItem(
         section.text("id"),
         named,
-        known.valence if known else section.text("valence", NOT_SAID),
-        known.plutchik if known else section.text("plutchik", NOT_SAID),
+        emotion.valence if emotion else section.text("valence", NOT_SAID),
+        emotion.plutchik if emotion else section.text("plutchik", NOT_SAID),
         section.text("situation", "", may_be_empty=True),
         section.text("utterance"),
         section.text("reply", "", may_be_empty=True),

@@ -202,30 +202,30 @@ def moderation_marks(replies: Sequence[WrittenReply], least_words: int) -> list[
     seen: dict[str, list[int]] = {}
     by_prompt: dict[str, list[int]] = {}
     by_person: dict[str, list[int]] = {}
-    for index, one in enumerate(replies):
-        for where, name in ((seen, _bare(one.reply)), (by_prompt, one.prompt), (by_person, one.person)):
+    for index, reply in enumerate(replies):
+        for where, name in ((seen, _bare(reply.reply)), (by_prompt, reply.prompt), (by_person, reply.person)):
             where.setdefault(name, []).append(index)
     found = []
-    for index, one in enumerate(replies):
-        same = len(seen[_bare(one.reply)]) > 1
+    for index, written_reply in enumerate(replies):
+        same = len(seen[_bare(written_reply.reply)]) > 1
         near = not same and any(
             _jaccard(pairs[index], pairs[other]) >= _ALIKE
-            for other in {*by_prompt[one.prompt], *by_person[one.person]} - {index}
+            for other in {*by_prompt[written_reply.prompt], *by_person[written_reply.person]} - {index}
         )
-        found.append(_marks(one, pairs[index], least_words, same=same, near=near))
+        found.append(_marks(written_reply, pairs[index], least_words, same=same, near=near))
     return found
 
 
 def _marks(
-    one: WrittenReply, pairs: frozenset[tuple[str, str]], least_words: int, *, same: bool, near: bool
+    reply: WrittenReply, pairs: frozenset[tuple[str, str]], least_words: int, *, same: bool, near: bool
 ) -> tuple[str, ...]:
-    words = _bare(one.reply).split()
-    told = _pairs(one.said)
-    manner = manners(one.reply)
+    words = _bare(reply.reply).split()
+    told = _pairs(reply.said)
+    manner = manners(reply.reply)
     marks = {
         "too_short": len(words) < least_words,
-        "pasted": one.pasted > _PASTED * max(1, len(one.reply)),
-        "typed_too_fast": one.seconds is not None and len(one.reply) > FASTEST * max(one.seconds, 0.1),
+        "pasted": reply.pasted > _PASTED * max(1, len(reply.reply)),
+        "typed_too_fast": reply.seconds is not None and len(reply.reply) > FASTEST * max(reply.seconds, 0.1),
         "duplicate": same,
         "near_duplicate": near,
         "copies_the_prompt": bool(pairs) and len(pairs & told) > _COPIED * len(pairs),

@@ -142,9 +142,9 @@ def _own_question(section: Section, top: Section) -> Question:
 def _listed(section: Section) -> tuple[dict[str, float], dict[str, str]]:
     """References and reasons by word, from a list of tables."""
     emotions = section.tables("emotions", ("name", "reference", "reason"))
-    for one in emotions:
-        if not one.has("reference"):
-            one.wrong("reference", "is missing (write how strongly the character feels it, 0 to 10)")
+    for emotion in emotions:
+        if not emotion.has("reference"):
+            emotion.wrong("reference", "is missing (write how strongly the character feels it, 0 to 10)")
     reference = {one.text("name"): one.number("reference", 0.0, 0.0, 10.0) for one in emotions}
     return reference, {one.text("name"): one.text("reason") for one in emotions if one.has("reason")}
 

@@ -67,7 +67,7 @@ class Dialogue:
         return found
 
     def ratings(self, emotion: str) -> list[int]:
-        return [one.values[emotion] for one in self.given]
+        return [rating.values[emotion] for rating in self.given]
 
     @property
     def means(self) -> dict[str, float]:
@@ -85,7 +85,7 @@ def people_result(scored: Iterable[Scored], stored: Mapping[str, Any]) -> Result
     headline = _mean(f"EQ-Bench {version}", rated)
     counts = count_outcomes(one.status for one in chosen)
     answered = len(chosen) - counts[UNANSWERED]
-    floor = baselines([as_shown(one.trial) for one in found], version, rules)
+    floor = baselines([as_shown(dialogue.trial) for dialogue in found], version, rules)
     valid = bool(rated) and len(rated) >= rules.min_parseable * answered
     scores = tuple(person_scores(rated, rules).values())
     return Result(
@@ -104,7 +104,9 @@ def people_result(scored: Iterable[Scored], stored: Mapping[str, Any]) -> Result
         score_range=(0.0, 100.0),
         estimates=tuple(_estimates(chosen, rated, found, version, rules)),
         counts={**counts, "people": headline.n},
-        items=tuple(shown(one, fmean(r.score for r in one.given) if one.given else None) for one in found),
+        items=tuple(
+            shown(dialogue, fmean(r.score for r in dialogue.given) if dialogue.given else None) for dialogue in found
+        ),
         item_range=(-10.0, 10.0),
         baselines=floor,
         valid=valid,
@@ -127,27 +129,27 @@ def rated_of(chosen: Sequence[Chosen], version: str, rules: EqBenchRules) -> lis
 def person_scores(rated: Sequence[NormRating], rules: EqBenchRules) -> dict[str, float]:
     """Each person's score by the benchmark's rule, on the dialogues they answered."""
     own: dict[str, list[float | None]] = {}
-    for one in rated:
-        own.setdefault(one.person, []).append(one.score)
+    for rating in rated:
+        own.setdefault(rating.person, []).append(rating.score)
     scores = {person: run_score(found, [None] * len(found), rules).score for person, found in own.items()}
     return {person: score for person, score in scores.items() if score is not None}
 
 
 def _mean(name: str, rated: Sequence[NormRating], note: str = "") -> Estimate:
-    people, items = [one.person for one in rated], [one.item for one in rated]
+    people, items = [rating.person for rating in rated], [rating.item for rating in rated]
     return crossed_mean(name, _values(rated), people, items, note=note, most=_MOST)
 
 
 def _values(rated: Sequence[NormRating]) -> Any:
-    return np.array([10 * one.score for one in rated], dtype=float)
+    return np.array([10 * rating.score for rating in rated], dtype=float)
 
 
 def _estimates(
     chosen: Sequence[Chosen], rated: Sequence[NormRating], found: Sequence[Dialogue], version: str, rules: EqBenchRules
 ) -> Iterable[Estimate]:
-    people, items = [one.person for one in rated], [one.item for one in rated]
+    people, items = [rating.person for rating in rated], [rating.item for rating in rated]
     answered = [one for one in chosen if one.status is not None]
-    read = {(one.person, one.trial.id) for one in rated}
+    read = {(rating.person, rating.trial.id) for rating in rated}
     who = [one.answer.subject if one.answer else "" for one in answered]
     hits = [(person, one.scored.trial.id) in read for person, one in zip(who, answered, strict=True)]
     yield clustered_share("readable answers", hits, who)
@@ -155,8 +157,8 @@ def _estimates(
     yield crossed_mean("mean over dialogues", _values(rated), items, people, note=once, of="dialogues", most=_MOST)
     together = [
         10 * score
-        for one in found
-        if one.given and (score := item_score(one.means, one.reference, version, rules)) is not None
+        for dialogue in found
+        if dialogue.given and (score := item_score(dialogue.means, dialogue.reference, version, rules)) is not None
     ]
     note = "the score of people's mean ratings: what a crowd would get"
     yield mean_estimate("people taken together as one reader", together, note=note)
@@ -170,8 +172,8 @@ def _estimates(
 
 def _reliability(rated: Sequence[NormRating]) -> Estimate:
     """Whether another set of dialogues would order these people alike."""
-    codes = {person: number for number, person in enumerate(dict.fromkeys(one.person for one in rated))}
-    alike = clustering(_values(rated), np.array([codes[one.person] for one in rated], dtype=np.int64))
+    codes = {person: number for number, person in enumerate(dict.fromkeys(rating.person for rating in rated))}
+    alike = clustering(_values(rated), np.array([codes[rating.person] for rating in rated], dtype=np.int64))
     found = reliability_of_means("reliability of one person's score", alike)
     note = f"ICC(1,k) over the dialogues of a person, {alike.size:.1f} on average; that some are harder adds noise"
     return Estimate(found.name, found.value, found.n, None, found.low, found.high, note=note, of="people")
@@ -193,7 +195,7 @@ def _spread_table(rated: Sequence[NormRating], rules: EqBenchRules) -> Table | N
 
 
 def _sentence(score: Estimate, found: Sequence[Dialogue], floor: Sequence[Baseline], valid: bool) -> str:
-    read = sum(bool(one.given) for one in found)
+    read = sum(bool(dialogue.given) for dialogue in found)
     if score.value is None:
         return "No answer of a person could be scored, so there is no score."
     if score.low is None or score.high is None:
@@ -218,7 +220,7 @@ def _caveats(
     valid: bool,
 ) -> tuple[str, ...]:
     said = []
-    per_person = Counter(one.person for one in rated)
+    per_person = Counter(rating.person for rating in rated)
     if options.item_set == "open":
         said.append("References are one author's judgement: a person who differs from them need not be wrong.")
     if 0 < len(per_person) < FEW:
@@ -231,10 +233,10 @@ def _caveats(
         said.append(
             f"People had parts of it: each answered {each} of {len(found)} dialogues; the interval allows for it."
         )
-    alone = sum(len(one.given) == 1 for one in found)
+    alone = sum(len(dialogue.given) == 1 for dialogue in found)
     if alone:
         said.append(f"{alone} dialogues were answered by one person only: no SD and no agreement for them.")
-    missing = sum(not one.given for one in found)
+    missing = sum(not dialogue.given for dialogue in found)
     if missing:
         said.append(f"{missing} dialogues have no scored answer yet.")
     zeros = sum(one.status == "unparseable" for one in chosen)
@@ -260,8 +262,8 @@ _DRAWS = 2000
 def dialogues(trials: Sequence[Trial], rated: Sequence[NormRating]) -> list[Dialogue]:
     """One per dialogue that anybody was to answer, by its id, whoever came first."""
     by_item: dict[str, list[NormRating]] = {}
-    for one in rated:
-        by_item.setdefault(one.item, []).append(one)
+    for rating in rated:
+        by_item.setdefault(rating.item, []).append(rating)
     known = {trial.items[0]: trial for trial in sorted(trials, key=lambda trial: trial.id)}
     return [
         Dialogue(known[item], tuple(sorted(by_item.get(item, []), key=lambda one: one.person)))
@@ -272,13 +274,13 @@ def dialogues(trials: Sequence[Trial], rated: Sequence[NormRating]) -> list[Dial
 def norms_table(found: Sequence[Dialogue]) -> Table | None:
     """Every emotion of every dialogue, those where people and the reference disagree most first."""
     rows = []
-    for one in found:
-        for emotion, reference in one.reference.items():
-            ratings = one.ratings(emotion)
+    for dialogue in found:
+        for emotion, reference in dialogue.reference.items():
+            ratings = dialogue.ratings(emotion)
             if ratings:
                 gap = mean_estimate("difference", [value - reference for value in ratings], digits=1)
                 spread = stdev(ratings) if len(ratings) > 1 else None
-                rows.append((one.item, emotion, len(ratings), fmean(ratings), spread, float(reference), gap))
+                rows.append((dialogue.item, emotion, len(ratings), fmean(ratings), spread, float(reference), gap))
     if not rows:
         return None
     rows.sort(key=lambda row: (-abs(row[-1].value or 0.0), row[0], row[1]))
@@ -294,15 +296,15 @@ def norms_table(found: Sequence[Dialogue]) -> Table | None:
 
 def agreements(found: Sequence[Dialogue]) -> Iterator[Estimate]:
     """How alike people rate one dialogue, and how their means follow the reference."""
-    shared = [one for one in found if len(one.given) > 1]
+    shared = [dialogue for dialogue in found if len(dialogue.given) > 1]
     name = "agreement of people on the same dialogue (ordinal alpha)"
     if shared:
         tables = np.array(
             [
-                coincidences([[value + 1 for value in one.ratings(name)] for name in one.reference], _LEVELS).sum(
-                    axis=0
-                )
-                for one in shared
+                coincidences(
+                    [[value + 1 for value in dialogue.ratings(name)] for name in dialogue.reference], _LEVELS
+                ).sum(axis=0)
+                for dialogue in shared
             ]
         )
         alpha = tables_agreement(tables, {"alpha": ordinal_alpha}, draws=_DRAWS)["alpha"]
@@ -310,26 +312,31 @@ def agreements(found: Sequence[Dialogue]) -> Iterator[Estimate]:
         yield Estimate(name, alpha.value, len(shared), None, alpha.low, alpha.high, note=note, of="dialogues")
     else:
         yield Estimate(name, None, 0, note="no dialogue was answered by several people", of="dialogues")
-    pairs = [(one.means[name], value) for one in found if one.given for name, value in one.reference.items()]
+    pairs = [
+        (dialogue.means[name], value)
+        for dialogue in found
+        if dialogue.given
+        for name, value in dialogue.reference.items()
+    ]
     people, reference = np.array(pairs, dtype=float).reshape(-1, 2).T
     yield pearson("correlation of people's mean ratings with the reference", people, reference)
 
 
-def shown(one: Dialogue, score: float | None) -> ItemScore:
+def shown(dialogue: Dialogue, score: float | None) -> ItemScore:
     """A dialogue for the report: people's mean ratings, and how they spread in place of a reply."""
-    lines = [f"{name}: {_spread(one.ratings(name))}" for name in one.reference] if one.given else []
+    lines = [f"{name}: {_spread(dialogue.ratings(name))}" for name in dialogue.reference] if dialogue.given else []
     return ItemScore(
-        item=one.item,
-        trial=one.trial.id,
+        item=dialogue.item,
+        trial=dialogue.trial.id,
         repeat=0,
-        status="ok" if one.given else None,
+        status="ok" if dialogue.given else None,
         score=score,
-        title=f"How {one.trial.key['character']} feels",
+        title=f"How {dialogue.trial.key['character']} feels",
         text="\n".join(["Ratings, and how many people gave each:", *lines]) if lines else "",
-        values={name: round(mean, 2) for name, mean in one.means.items()} if one.given else {},
-        reference=one.reference,
-        reasons=one.trial.key["reasons"],
-        attempts=len(one.given),
+        values={name: round(mean, 2) for name, mean in dialogue.means.items()} if dialogue.given else {},
+        reference=dialogue.reference,
+        reasons=dialogue.trial.key["reasons"],
+        attempts=len(dialogue.given),
     )
 
 

@@ -93,7 +93,7 @@ class ResultFile:
     @property
     def revised(self) -> bool:
         """The reply decides which passes it has; a run asked for revision if any reply gives one."""
-        return any(REVISED in text for one in self.replies for text in one.values())
+        return any(REVISED in text for reply in self.replies for text in reply.values())
 
 
 def open_file(content: bytes, path: str, stem: str) -> ResultFile:
@@ -116,23 +116,23 @@ def open_file(content: bytes, path: str, stem: str) -> ResultFile:
     )
 
 
-def run_of_file(found: ResultFile, asked: AskedQuestions) -> PublishedRun:
+def run_of_file(file: ResultFile, questions: AskedQuestions) -> PublishedRun:
     """A question without a reply is unparseable."""
-    at = found.facts.get("run_completed")
+    at = file.facts.get("run_completed")
     at = float(at) if isinstance(at, int | float) else 0.0
     return PublishedRun(
-        found.model,
-        found.path,
-        found.sha256,
+        file.model,
+        file.path,
+        file.sha256,
         at,
-        found.revised,
-        asked.items_sha256,
-        asked.options,
-        found.facts,
+        file.revised,
+        questions.items_sha256,
+        questions.options,
+        file.facts,
         tuple(
-            Scored(trial, repeat, (_answer(trial, one.get(number, ""), found.model, repeat, at),))
-            for repeat, one in enumerate(found.replies)
-            for number, trial in asked.trials.items()
+            Scored(trial, repeat, (_answer(trial, reply.get(number, ""), file.model, repeat, at),))
+            for repeat, reply in enumerate(file.replies)
+            for number, trial in questions.trials.items()
         ),
         texts=True,
     )
@@ -149,21 +149,23 @@ def _unread(trial: Trial, text: str) -> bool:
     return read.first is None and read.revised is None
 
 
-def run_of_figures(one: ModelFigures, asked: AskedQuestions, only: Container[str] | None = None) -> PublishedRun:
+def run_of_figures(
+    figures: ModelFigures, questions: AskedQuestions, only: Container[str] | None = None
+) -> PublishedRun:
     """Its replies to all questions, or to some."""
     return PublishedRun(
-        one.model,
-        f"eqbench/{one.file}",
-        one.sha256,
-        one.completed,
-        one.revised,
-        asked.items_sha256,
-        asked.options,
-        one.facts,
+        figures.model,
+        f"eqbench/{figures.file}",
+        figures.sha256,
+        figures.completed,
+        figures.revised,
+        questions.items_sha256,
+        questions.options,
+        figures.facts,
         tuple(
-            Scored(trial, repeat, (figure_answer(reply, trial, f"model:{one.model}", repeat, one.completed),))
-            for repeat, replies in enumerate(one.iterations)
-            for trial, reply in zip(asked.trials.values(), replies, strict=True)
+            Scored(trial, repeat, (figure_answer(reply, trial, f"model:{figures.model}", repeat, figures.completed),))
+            for repeat, replies in enumerate(figures.iterations)
+            for trial, reply in zip(questions.trials.values(), replies, strict=True)
             if only is None or trial.items[0] in only
         ),
         texts=False,

@@ -91,8 +91,8 @@ def result(subject: str, scored: Iterable[Scored], stored: Mapping[str, Any]) ->
     references = list({one.trial.id: as_shown(one.trial) for one in planned}.values())
     floor = baselines(references, version, rules)
     items = _items(questions, iterations, version, rules)
-    whole = [one for one in items if set(one.reference) <= set(one.values)]
-    flat = flatness([one.values[key] for key in one.reference] for one in whole)
+    whole = [score for score in items if set(score.reference) <= set(score.values)]
+    flat = flatness([score.values[key] for key in score.reference] for score in whole)
     found = Result(
         noun="questions",
         benchmark="eqbench",
@@ -127,9 +127,9 @@ def _perturbations(
     plain: Sequence[ItemScore], everything: Sequence[Scored], version: str, rules: EqBenchRules
 ) -> tuple[Table, ...]:
     other: dict[str, list[ItemScore]] = {}
-    for one in everything:
-        if name := perturbation_of(one):
-            other.setdefault(name, []).append(_item(choose(one, rules), version, rules))
+    for scored in everything:
+        if name := perturbation_of(scored):
+            other.setdefault(name, []).append(_item(choose(scored, rules), version, rules))
     return perturbation_tables(plain, other) if other else ()
 
 
@@ -315,7 +315,9 @@ def deviations(items: Sequence[ItemScore]) -> ByEmotion | None:
                 own.append(abs(float(item.values[word]) - float(level)))
     if not found:
         return None
-    means = {group: [sum(own) / len(own) for own in questions.values()] for group, questions in found.items()}
+    means = {
+        group: [sum(question) / len(question) for question in questions.values()] for group, questions in found.items()
+    }
     order = [group for group in (*GROUPS, OTHER) if group in means]
     return ByEmotion(
         "mean absolute deviation from the reference",

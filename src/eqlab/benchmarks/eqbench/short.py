@@ -187,20 +187,20 @@ def as_short(plain: Result, options: EqBenchOptions) -> Result:
     """The result of the questions asked, turned into one about all of them."""
     scores = _scores(plain)
     total, asked = len(facts()["items"]), len({item.item for item in plain.items})
-    found = full_score(scores, options)
+    score = full_score(scores, options)
     name = f"{plain.headline.name}, estimated from {len(scores)} of {total} questions"
     floor = full_baselines()
     headline = Estimate(name, None, 0)
-    if found is not None:
-        note = f"of the score on all {total} questions; 90 % interval {found.low90:.1f} to {found.high90:.1f}"
-        headline = Estimate(name, found.value, len(scores), found.se, found.low95, found.high95, note=note)
+    if score is not None:
+        note = f"of the score on all {total} questions; 90 % interval {score.low90:.1f} to {score.high90:.1f}"
+        headline = Estimate(name, score.value, len(scores), score.se, score.low95, score.high95, note=note)
     return replace(
         plain,
         title=f"{plain.title}, {'adaptive' if options.width else 'short form'}",
-        sentence=_sentence(plain, found, len(scores), total, floor),
+        sentence=_sentence(plain, score, len(scores), total, floor),
         headline=headline,
         estimates=(
-            *_with_others(found, len(scores)),
+            *_with_others(score, len(scores)),
             structs.replace(
                 plain.headline, name="plain score of the questions asked", note="no estimate of the full score"
             ),
@@ -208,7 +208,7 @@ def as_short(plain: Result, options: EqBenchOptions) -> Result:
         ),
         baselines=floor,
         items=_without_points(plain.items),
-        caveats=(*_caveats(plain, found, asked, total, options), *plain.caveats),
+        caveats=(*_caveats(plain, score, asked, total, options), *plain.caveats),
     )
 
 
@@ -235,29 +235,29 @@ def _scores(plain: Result) -> dict[str, float]:
     return {number: fmean(scores) for number, scores in known.items()}
 
 
-def _sentence(plain: Result, found: FullScore | None, n: int, total: int, floor: tuple[Baseline, ...]) -> str:
+def _sentence(plain: Result, score: FullScore | None, n: int, total: int, floor: tuple[Baseline, ...]) -> str:
     who = plain.subject.removeprefix("model:")
-    if found is None:
+    if score is None:
         return f"No answer of {who} could be scored, so there is no estimate."
     text = (
-        f"{who} would score about {found.value:.1f} on all {total} questions of {plain.headline.name}: an estimate "
-        f"from {n} of them (95 % interval of that score {found.low95:.1f} to {found.high95:.1f}"
+        f"{who} would score about {score.value:.1f} on all {total} questions of {plain.headline.name}: an estimate "
+        f"from {n} of them (95 % interval of that score {score.low95:.1f} to {score.high95:.1f}"
     )
-    if found.others is not None:
-        text += f"; with other questions of this kind {found.others[0]:.1f} to {found.others[1]:.1f}"
+    if score.others is not None:
+        text += f"; with other questions of this kind {score.others[0]:.1f} to {score.others[1]:.1f}"
     text += ")"
     if not plain.valid:
         return f"{text}, but too few answers could be read: by the published rule the run has failed."
     best = max(floor, key=lambda baseline: baseline.value)
     where = f"what the answer '{best.name}' gets without any skill ({best.value:.1f})"
-    if found.low95 > best.value:
+    if score.low95 > best.value:
         return f"{text}, above {where}."
-    if found.high95 < best.value:
+    if score.high95 < best.value:
         return f"{text}, below {where}."
     return f"{text}, which cannot be told apart from {where}."
 
 
-def _caveats(plain: Result, found: FullScore | None, asked: int, total: int, options: EqBenchOptions) -> list[str]:
+def _caveats(plain: Result, score: FullScore | None, asked: int, total: int, options: EqBenchOptions) -> list[str]:
     held, size, n = facts()["held_out"], options.short, len(_scores(plain))
     said = []
     if size:
@@ -268,7 +268,7 @@ def _caveats(plain: Result, found: FullScore | None, asked: int, total: int, opt
             f"families held out, as for a model of a new family, by {stricter['mae']:.1f} (r = {stricter['r']:.3f})."
         )
     else:
-        reached = found is not None and found.high90 - found.low90 <= options.width
+        reached = score is not None and score.high90 - score.low90 <= options.width
         goal = f"the 90 % interval, by which it stops, is at most {options.width} points wide"
         why = goal if reached else "not sure enough yet"
         said.append(
@@ -276,7 +276,7 @@ def _caveats(plain: Result, found: FullScore | None, asked: int, total: int, opt
         )
     if plain.headline.value is not None:
         said.append(f"The plain score of the {n} questions read is {plain.headline.value:.2f}.")
-    if found is not None and found.beyond:
+    if score is not None and score.beyond:
         fitted = facts()["fitted_to"]
         said.append(_BEYOND.format(low=fitted["lowest"], high=fitted["highest"]))
     if n < asked:

@@ -110,17 +110,24 @@ def arm_shares(
     ratings: Sequence[GivenRating], arms: Sequence[str], cluster_of: Callable[[GivenRating], str]
 ) -> ArmShares:
     """`arms` without any rating are left out."""
-    present = {one.arm for one in ratings}
+    present = {given_rating.arm for given_rating in ratings}
     known = tuple(arm for arm in arms if arm in present)
     by_cluster: dict[str, set[str]] = {}
-    for one in ratings:
-        by_cluster.setdefault(cluster_of(one), set()).add(one.arm)
+    for rating in ratings:
+        by_cluster.setdefault(cluster_of(rating), set()).add(rating.arm)
     nested = len(known) > 1 and all(len(own) == 1 for own in by_cluster.values())
-    groups = [[one for one in ratings if one.arm == arm] for arm in known] if nested else [list(ratings)]
+    groups = (
+        [[given_rating for given_rating in ratings if given_rating.arm == arm] for arm in known]
+        if nested
+        else [list(ratings)]
+    )
     samples = [_rows(group, (arm,) if nested else known, cluster_of) for group, arm in zip(groups, known, strict=False)]
     return ArmShares(
         known,
-        {arm: count_ratings([one.value for one in ratings if one.arm == arm]) for arm in known},
+        {
+            arm: count_ratings([given_rating.value for given_rating in ratings if given_rating.arm == arm])
+            for arm in known
+        },
         samples,
         draw_totals(samples) if samples and all(len(rows) > 1 for rows in samples) else samples,
         {arm: sum(arm in own for own in by_cluster.values()) for arm in known},
@@ -129,14 +136,14 @@ def arm_shares(
 
 def _rows(ratings: Sequence[GivenRating], arms: Sequence[str], cluster_of: Callable[[GivenRating], str]) -> Floats:
     place: dict[str, int] = {}
-    for one in ratings:
-        place.setdefault(cluster_of(one), len(place))
+    for rating in ratings:
+        place.setdefault(cluster_of(rating), len(place))
     rows = np.zeros((len(place), _COLUMNS * len(arms)))
     start = {arm: _COLUMNS * index for index, arm in enumerate(arms)}
-    for one in ratings:
-        row, first = rows[place[cluster_of(one)]], start[one.arm]
-        row[first] += one.value == GOOD
-        row[first + 1] += one.value
+    for given_rating in ratings:
+        row, first = rows[place[cluster_of(given_rating)]], start[given_rating.arm]
+        row[first] += given_rating.value == GOOD
+        row[first + 1] += given_rating.value
         row[first + 2] += 1
     return rows
 
@@ -224,14 +231,14 @@ def shares_of(table: Table) -> tuple[tuple[str, Estimate], ...]:
 
 def by_group(usable: Sequence[GivenRating], shares: ArmShares, by: str) -> tuple[Table, ...]:
     """Counts of Good per emotion or valence; shares with Wilson's interval."""
-    groups = sorted({getattr(one, by) for one in usable} - {""})
+    groups = sorted({getattr(rating, by) for rating in usable} - {""})
     if len(groups) < 2:
         return ()
     rows = []
     for name in groups:
         row: list[str | Estimate] = [name]
         for arm in shares.arms:
-            own = [one.value for one in usable if getattr(one, by) == name and one.arm == arm]
+            own = [rating.value for rating in usable if getattr(rating, by) == name and rating.arm == arm]
             row.append(proportion_estimate(arm, own.count(GOOD), len(own)))
         rows.append(tuple(row))
     note = "Wilson's interval takes ratings for independent; a difference here is a hint, not a finding."
@@ -246,25 +253,29 @@ def length_table(
         return ()
     found = at_equal_length(
         [
-            LengthReply(one.arm, one.prompt, 100.0 * (one.value == GOOD), math.log2(one.words), cluster_of(one))
-            for one in usable
-            if one.words > 0
+            LengthReply(
+                rating.arm, rating.prompt, 100.0 * (rating.value == GOOD), math.log2(rating.words), cluster_of(rating)
+            )
+            for rating in usable
+            if rating.words > 0
         ],
         digits=1,
         unit="%",
     )
     columns = ("replies by", AT_EQUAL_LENGTH, "P(Good)", "mean words")
-    words = {arm: _mean([one.words for one in usable if one.arm == arm and one.words]) for arm in shares.arms}
+    words = {
+        arm: _mean([rating.words for rating in usable if rating.arm == arm and rating.words]) for arm in shares.arms
+    }
     if not isinstance(found, EqualLength):
         rows = tuple((arm, None, shares.good(arm), words[arm]) for arm in shares.arms)
         return (Table(AT_EQUAL_LENGTH, columns, rows, f"Undefined: {found}."),)
-    known = {arm: _within(share) for arm, share in zip(found.subjects, found.scores, strict=True)}
+    estimates = {arm: _within(share) for arm, share in zip(found.subjects, found.scores, strict=True)}
     slope = found.slope
     return (
         Table(
             AT_EQUAL_LENGTH,
             columns,
-            tuple((arm, known.get(arm), shares.good(arm), words[arm]) for arm in shares.arms),
+            tuple((arm, estimates.get(arm), shares.good(arm), words[arm]) for arm in shares.arms),
             f"As if all replies had {found.words:.0f} words, the geometric mean over all. A reply twice as long is "
             f"called Good {slope.value:+.1f} points more often (95 % CI {slope.low:.1f} to {slope.high:.1f}) than "
             "another by the same writer, prompts taken out: Good = writer + prompt + slope · log2(words). Linear, cut "

@@ -89,10 +89,10 @@ class Calibration:
 def pairs_of(ratings: Sequence[RatedReply], scale: Scale = RATING) -> list[RatingPair]:
     """Each judge's rating with every person's rating of the same reply."""
     return [
-        RatingPair(one.arm, rater, value, human, one.key["words"])
-        for one in ratings
-        if (value := one.on(scale)) is not None
-        for rater, human in one.people_on(scale)
+        RatingPair(reply.arm, rater, value, human, reply.key["words"])
+        for reply in ratings
+        if (value := reply.on(scale)) is not None
+        for rater, human in reply.people_on(scale)
     ]
 
 
@@ -117,7 +117,7 @@ def calibrate(
     return Calibration(
         len(pairs),
         whole.clusters,
-        {name: _estimate(name, found, len(pairs)) for name, found in whole.measures.items()},
+        {name: _estimate(name, measure, len(pairs)) for name, measure in whole.measures.items()},
         {arm: _bias(f"judge − people, {arm}", pairs, [arm], []) for arm in arms},
         {arm: _bias(f"{arm} − {arms[0]}", pairs, [arm], [arms[0]]) for arm in arms[1:]},
         own,
@@ -138,10 +138,10 @@ def published(ratings: Sequence[RatedReply], judge: str) -> Calibration | None:
 def two_people(ratings: Sequence[RatedReply], scale: Scale) -> Estimate | None:
     """Quadratic kappa of two people on the same reply, whole prompts drawn again; None where no reply has two."""
     both = [
-        (one.prompt, first, second)
-        for one in ratings
-        if one.repeat == 0
-        for (_, first), (_, second) in permutations(one.people_on(scale), 2)
+        (reply.prompt, first, second)
+        for reply in ratings
+        if reply.repeat == 0
+        for (_, first), (_, second) in permutations(reply.people_on(scale), 2)
     ]
     if not both:
         return None
@@ -201,13 +201,13 @@ def _slope(pairs: Sequence[RatingPair]) -> Estimate:
     return _estimate("slope", interval([rows], statistic), len(pairs))
 
 
-def still_missing(found: Estimate, reach: float) -> int | None:
+def still_missing(estimate: Estimate, reach: float) -> int | None:
     """Human ratings that are still needed for an interval of ± `reach`: errors shrink with the root of the number of
     raters, each rating as many as now. 0 if it is reached; None without an interval."""
-    if found.low is None or found.high is None:
+    if estimate.low is None or estimate.high is None:
         return None
-    now = (found.high - found.low) / 2
-    return max(0, math.ceil(found.n * ((now / reach) ** 2 - 1)))
+    now = (estimate.high - estimate.low) / 2
+    return max(0, math.ceil(estimate.n * ((now / reach) ** 2 - 1)))
 
 
 def _own_family(pairs: Sequence[RatingPair], arms: Sequence[str], judge: str) -> tuple[str, str, Estimate | None]:
@@ -272,10 +272,10 @@ def published_tables(found: Calibration) -> tuple[Table, ...]:
     top = found.ceiling
     constant = found.constant
     measures = [
-        (name, one, constant[name], top, _against_ceiling(one, top))
+        (name, estimate, constant[name], top, _against_ceiling(estimate, top))
         if name == CEILING and top is not None and top.value is not None
-        else (name, one, constant[name], "not known", "")
-        for name, one in found.measures.items()
+        else (name, estimate, constant[name], "not known", "")
+        for name, estimate in found.measures.items()
     ]
     labels = dict(found.scale.anchors) if len(found.scale.anchors) == len(found.confusion) else {}
     values = [(value, labels.get(value, str(value))) for value in range(found.scale.low, found.scale.high + 1)]
@@ -300,7 +300,7 @@ def published_tables(found: Calibration) -> tuple[Table, ...]:
         Table(
             "Calibration: what the judge adds to differences",
             ("difference", "scale points"),
-            (*((one.name, one) for one in found.distortion.values()), *family_row),
+            (*((estimate.name, estimate) for estimate in found.distortion.values()), *family_row),
             f"0: differences between models are as people see them. {found.own_family_note}",
         ),
         Table(
@@ -323,7 +323,9 @@ def size_table(columns: tuple[str, ...], rows: Sequence[tuple[tuple[str, ...], E
         "Calibration: bias, slope, and what is missing",
         (*columns, "value", *(f"human ratings still missing for ±{reach:g}" for reach in REACHES)),
         tuple(
-            (*names, one, *(still_missing(one, reach) for reach in REACHES)) for names, one in rows if one is not None
+            (*names, estimate, *(still_missing(estimate, reach) for reach in REACHES))
+            for names, estimate in rows
+            if estimate is not None
         ),
         "Slope 1: a point of the judge's is a point of people's; 0: it says nothing of people. Errors shrink with the "
         "root of the number of raters, each rating as many replies as now.",
@@ -363,26 +365,30 @@ def _against_ceiling(kappa: Estimate, ceiling: Estimate) -> str:
     return reading if low > 0 else f"{reading}; not shown to be better than chance"
 
 
-def _bounds(one: Estimate, value: float) -> tuple[float, float]:
-    return (value, value) if one.low is None or one.high is None else (one.low, one.high)
+def _bounds(estimate: Estimate, value: float) -> tuple[float, float]:
+    return (value, value) if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
 
 
-def verdict(found: Calibration) -> str:
+def verdict(calibration: Calibration) -> str:
     """The calibration in one sentence."""
-    kappa = found.measures[CEILING]
+    kappa = calibration.measures[CEILING]
     if kappa.value is None:
         return "Agreement with people is undefined: the ratings do not vary."
     bounds = "" if kappa.low is None else f" (95 % interval {kappa.low:.2f} to {kappa.high:.2f})"
     text = f"With people the judge reaches a quadratic kappa of {kappa.value:.2f}{bounds}"
-    top = found.ceiling
+    top = calibration.ceiling
     known = top is not None and top.value is not None
     text += f", where two people reach {top.value:.2f}: {_against_ceiling(kappa, top)}." if top and known else "."
-    shifted = [one for one in found.distortion.values() if one.low is not None and one.high is not None]
-    sure = [one for one in shifted if (one.low or 0) > 0 or (one.high or 0) < 0]
+    shifted = [
+        estimate
+        for estimate in calibration.distortion.values()
+        if estimate.low is not None and estimate.high is not None
+    ]
+    sure = [estimate for estimate in shifted if (estimate.low or 0) > 0 or (estimate.high or 0) < 0]
     if sure:
         worst = max(sure, key=lambda one: abs(one.value or 0))
         text += f" It distorts the difference {worst.name} by {worst.value:+.2f} scale points."
-    liking = found.length["judge − people"]
+    liking = calibration.length["judge − people"]
     if liking.low is not None and liking.low > 0:
         text += " It likes longer replies better than people do."
     elif liking.high is not None and liking.high < 0:
@@ -406,7 +412,7 @@ class ScaleCalibrations:
         """Of the scale that has fewest."""
         if set(self.found) != set(self.scales):
             return 0
-        return min((one.pairs for one in self.found.values()), default=0)
+        return min((calibration.pairs for calibration in self.found.values()), default=0)
 
     @property
     def headline(self) -> Estimate:
@@ -415,29 +421,29 @@ class ScaleCalibrations:
             structs.replace(
                 kappa, name=f"lowest {CEILING}", note=f"of {key}; the tables have all {len(self.scales)} scales"
             )
-            for key, one in self.found.items()
-            if (kappa := one.measures[CEILING]).value is not None
+            for key, calibration in self.found.items()
+            if (kappa := calibration.measures[CEILING]).value is not None
         ]
         return min(known, key=lambda one: one.value or 0.0, default=UNDEFINED)
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
-        return tuple(structs.replace(one, name=f"{key}: {one.name}") for key, one in self._rows())
+        return tuple(structs.replace(estimate, name=f"{key}: {estimate.name}") for key, estimate in self._rows())
 
     def _rows(self) -> Iterator[tuple[str, Estimate]]:
-        for key, own in self.found.items():
-            yield key, structs.replace(own.measures["mean difference"], name=_BIAS)
-            yield key, structs.replace(own.slope, name=_SLOPE)
-            for name, one in own.measures.items():
+        for key, calibration in self.found.items():
+            yield key, structs.replace(calibration.measures["mean difference"], name=_BIAS)
+            yield key, structs.replace(calibration.slope, name=_SLOPE)
+            for name, estimate in calibration.measures.items():
                 if name != "mean difference":
-                    yield key, one
+                    yield key, estimate
 
     def sentence(self, judge: str) -> str:
         if not self.found:
             return NOTHING.format(judge=judge)
         said = []
-        for key, one in self.found.items():
-            kappa = one.measures[CEILING]
+        for key, calibration in self.found.items():
+            kappa = calibration.measures[CEILING]
             bounds = "" if kappa.low is None else f" ({kappa.low:.2f} to {kappa.high:.2f})"
             said.append(f"{key} undefined" if kappa.value is None else f"{key} {kappa.value:.2f}{bounds}")
         return f"{judge}: agreement with people (quadratic kappa) is {', '.join(said)}."
@@ -446,12 +452,20 @@ class ScaleCalibrations:
         if not self.found:
             return ()
         agreed: list[tuple[str | int | float | Estimate | None, ...]] = []
-        for key, own in self.found.items():
-            for name, one in own.measures.items():
+        for key, calibration in self.found.items():
+            for name, estimate in calibration.measures.items():
                 if name != "mean difference":
-                    constant = own.constant[name]
+                    constant = calibration.constant[name]
                     agreed.append(
-                        (key, name, one, constant, own.ceiling if name == CEILING else None, own.pairs, own.raters)
+                        (
+                            key,
+                            name,
+                            estimate,
+                            constant,
+                            calibration.ceiling if name == CEILING else None,
+                            calibration.pairs,
+                            calibration.raters,
+                        )
                     )
         planned = (_BIAS, _SLOPE, CEILING)
         return (
@@ -476,18 +490,18 @@ class ScaleCalibrations:
         if calibrating and lacking and self.found:
             return (f"People rated nothing on {', '.join(lacking)}: there the judge is not calibrated.",)
         if not calibrating and self.found:
-            verdicts = " ".join(f"{key}: {verdict(one)}" for key, one in self.found.items())
+            verdicts = " ".join(f"{key}: {verdict(calibration)}" for key, calibration in self.found.items())
             return (f"On what people have rated too. {verdicts}",)
         return ()
 
 
 def by_scale(ratings: Sequence[RatedReply], scales: Sequence[Scale], judge: str) -> ScaleCalibrations:
-    found = {
+    calibrations = {
         scale.key: own
         for scale in scales
         if (own := calibrate(pairs_of(ratings, scale), judge, scale, two_people(ratings, scale))) is not None
     }
-    return ScaleCalibrations(found, tuple(scale.key for scale in scales))
+    return ScaleCalibrations(calibrations, tuple(scale.key for scale in scales))
 
 
 _PLANNED = (CEILING, "mean difference", "slope", _BIAS, _SLOPE)
@@ -496,10 +510,10 @@ _PLANNED = (CEILING, "mean difference", "slope", _BIAS, _SLOPE)
 def missing_table(result: Result, reach: float) -> Table:
     """What a calibration lacks for intervals of ± `reach`: of bias, slope and agreement, scale by scale."""
     rows = []
-    for one in result.estimates:
-        scale, _, name = one.name.rpartition(": ")
+    for estimate in result.estimates:
+        scale, _, name = estimate.name.rpartition(": ")
         if name in _PLANNED:
-            rows.append((scale or "rating", name, one, still_missing(one, reach)))
+            rows.append((scale or "rating", name, estimate, still_missing(estimate, reach)))
     return Table(
         f"Human ratings still missing for ±{reach:g}",
         ("scale", "measure", "now", "still missing"),

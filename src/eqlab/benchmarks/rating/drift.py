@@ -51,26 +51,26 @@ def drift_result(old: str, before: Sequence[RatedReply], new: str, after: Sequen
 def _points(ratings: Sequence[RatedReply]) -> dict[str, dict[str, float]]:
     """100 where a reply is called Good, the mean of a rubric's scales, or the share of pairs won, ties half."""
     found: dict[str, dict[str, list[float]]] = {}
-    for one in ratings:
-        if one.trial.condition == PAIRWISE:
-            values = {str(arm): one.points_for(str(arm)) for arm in one.key["arms"]}
+    for reply in ratings:
+        if reply.trial.condition == PAIRWISE:
+            values = {str(arm): reply.points_for(str(arm)) for arm in reply.key["arms"]}
             given = {arm: 100 * value for arm, value in values.items() if value is not None}
-        elif one.trial.condition == SCALES:
-            given = {} if one.overall is None else {one.arm: one.overall}
+        elif reply.trial.condition == SCALES:
+            given = {} if reply.overall is None else {reply.arm: reply.overall}
         else:
-            given = {} if one.value is None else {one.arm: 100.0 * (one.value == GOOD)}
+            given = {} if reply.value is None else {reply.arm: 100.0 * (reply.value == GOOD)}
         for arm, value in given.items():
-            found.setdefault(arm, {}).setdefault(one.prompt, []).append(value)
+            found.setdefault(arm, {}).setdefault(reply.prompt, []).append(value)
     return {arm: {prompt: fmean(own) for prompt, own in by.items()} for arm, by in found.items()}
 
 
 def _shift(arm: str, gaps: Floats, arms: int) -> Estimate:
     """Student's interval over prompts, for all arms at once (Bonferroni)."""
-    one = mean_estimate(arm, gaps.tolist(), unit="points", digits=1)
-    if one.value is None or not one.se or one.low is None:
-        return structs.replace(one, of="prompts")
-    low, high = t_bounds(one.value, one.se, one.n - 1, 1 - 0.05 / arms)
-    return structs.replace(one, low=max(-100.0, low), high=min(100.0, high), of="prompts")
+    estimate = mean_estimate(arm, gaps.tolist(), unit="points", digits=1)
+    if estimate.value is None or not estimate.se or estimate.low is None:
+        return structs.replace(estimate, of="prompts")
+    low, high = t_bounds(estimate.value, estimate.se, estimate.n - 1, 1 - 0.05 / arms)
+    return structs.replace(estimate, low=max(-100.0, low), high=min(100.0, high), of="prompts")
 
 
 def _table(arms: Sequence[str], first: Floats, second: Floats, shifts: Sequence[Estimate]) -> Table:
@@ -122,7 +122,11 @@ def _turned(arms: Sequence[str], first: Floats, second: Floats) -> Table:
 
 
 def _sentence(old: str, new: str, shifts: Sequence[Estimate], turned: Table, prompts: int) -> str:
-    sure = [one for one in shifts if one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)]
+    sure = [
+        estimate
+        for estimate in shifts
+        if estimate.low is not None and estimate.high is not None and (estimate.low > 0 or estimate.high < 0)
+    ]
     said = ", ".join(f"{one.name} by {one.value:+.1f} ({one.low:.1f} to {one.high:.1f})" for one in sure)
     text = f"{new} in place of {old} on {prompts} prompts: "
     text += f"moves {said} points, all arms at once." if sure else "no arm moves beyond chance."

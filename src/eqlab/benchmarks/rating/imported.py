@@ -58,9 +58,9 @@ class Prompts:
     def find(self, cells: Mapping[str, str]) -> EmpathyItem | str:
         """The prompt a row means, known or described by the row itself; or why there is none."""
         name, utterance = cells.get("prompt", ""), cells.get("utterance", "")
-        known = self._by_id.get(name) or (self._by_words.get(_squeezed(utterance)) if not name and utterance else None)
-        if known is not None:
-            return known
+        item = self._by_id.get(name) or (self._by_words.get(_squeezed(utterance)) if not name and utterance else None)
+        if item is not None:
+            return item
         if not name and not utterance:
             return "neither 'prompt' nor 'utterance' is filled in"
         emotion = cells.get("emotion", "").lower()[:LONGEST_WORD]
@@ -77,18 +77,18 @@ def read_replies(content: bytes, path: str, prompts: Prompts, arm: str) -> tuple
     if any("use" in row.cells for row in rows) or _has_column(content, "use"):
         bad += [BadRow(row.line, "no 'yes' in the column 'use'") for row in rows if not _is_yes(row)]
         rows = [row for row in rows if _is_yes(row)]
-    found: dict[tuple[str, str], ReplyRow] = {}
+    reply_rows: dict[tuple[str, str], ReplyRow] = {}
     for row in rows:
         made = _reply(row, prompts, arm)
         if isinstance(made, str):
             bad.append(BadRow(row.line, made))
         elif not made.utterance:
             bad.append(BadRow(row.line, f"prompt '{made.prompt[:40]}' is not known; add a column 'utterance'"))
-        elif (made.arm, made.prompt) in found:
+        elif (made.arm, made.prompt) in reply_rows:
             bad.append(BadRow(row.line, f"a second reply of '{made.arm[:40]}' to prompt '{made.prompt[:40]}'"))
         else:
-            found[made.arm, made.prompt] = made
-    return list(found.values()), sorted(bad, key=lambda one: one.line)
+            reply_rows[made.arm, made.prompt] = made
+    return list(reply_rows.values()), sorted(bad, key=lambda one: one.line)
 
 
 def read_ratings(
@@ -153,7 +153,7 @@ def _squeezed(text: str) -> str:
 
 
 def bad_rows_text(bad: Sequence[BadRow]) -> list[str]:
-    return [f"line {one.line}: {one.reason}" for one in bad]
+    return [f"line {row.line}: {row.reason}" for row in bad]
 
 
 # -- the table itself -----------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
     judge = subject.removeprefix("judge:")
     usable, arms = given(ratings), arms_of(ratings)
     shares = arm_shares(usable, arms, lambda one: one.prompt)
-    above = above_people([(one.arm, one.prompt, one.value) for one in usable])
+    above = above_people([(rating.arm, rating.prompt, rating.value) for rating in usable])
     found = calibration.published(ratings, judge)
     rules = {"calibration_pairs": found.pairs if found else 0}
     if options.purpose == "calibration":
@@ -143,9 +143,9 @@ def _good_gaps(gaps: Sequence[Gap]) -> Table:
 def _repeats(ratings: Sequence[RatedReply]) -> tuple[Estimate, ...]:
     """How often the judge says the same when asked again."""
     by_trial: dict[str, list[int]] = {}
-    for one in ratings:
-        if one.value is not None:
-            by_trial.setdefault(one.trial.id, []).append(one.value)
+    for reply in ratings:
+        if reply.value is not None:
+            by_trial.setdefault(reply.trial.id, []).append(reply.value)
     again = [values for values in by_trial.values() if len(values) > 1]
     same = sum(len(set(values)) == 1 for values in again)
     note = "a judge that always says the same has 100 %"
@@ -160,26 +160,28 @@ def rubric_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
     scales, arms = ratings[0].trial.form.scales, arms_of(ratings)
     on = {scale.key: given(ratings, scale) for scale in scales}
     by_scale = {key: _by_prompt(own, lambda one: one.value) for key, own in on.items()}
-    overall = _by_prompt((one for one in ratings if one.overall is not None), lambda one: one.overall or 0.0)
+    overall = _by_prompt((reply for reply in ratings if reply.overall is not None), lambda one: one.overall or 0.0)
     shares = {arm: _overall(arm, list(overall.get(arm, {}).values())) for arm in arms}
     gaps = _gaps("overall", overall, arms, digits=1, bounds=(0.0, 100.0))
     above = above_people([(arm, prompt, value) for arm, own in overall.items() for prompt, value in own.items()])
-    found = calibration.by_scale(ratings, scales, judge)
+    calibrations = calibration.by_scale(ratings, scales, judge)
     calibrating = options.purpose == "calibration"
     means = _means_table(scales, by_scale, arms)
     return Outcome(
         title=f"Judge calibration, {title}" if calibrating else f"{title}, rated by a judge",
-        sentence=found.sentence(judge) if calibrating else _overall_sentence(judge, title, shares, scales, by_scale),
-        headline=found.headline if calibrating else _highest(shares),
+        sentence=calibrations.sentence(judge)
+        if calibrating
+        else _overall_sentence(judge, title, shares, scales, by_scale),
+        headline=calibrations.headline if calibrating else _highest(shares),
         score_range=(-0.2, 1.0) if calibrating else (0.0, 100.0),
         estimates=(
             *shares.values(),
             *(gap for *_, gap in gaps),
             *(cell for row in means.rows for cell in row if isinstance(cell, Estimate)),
-            *found.estimates,
+            *calibrations.estimates,
         ),
         tables=(
-            *(found.tables() if calibrating else ()),
+            *(calibrations.tables() if calibrating else ()),
             with_place(
                 Table(
                     "Overall (judge-only)",
@@ -196,19 +198,19 @@ def rubric_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
             *(() if calibrating else powered.scale_tables(ratings, scales, arms)),
             *((correlation_table(scales, on),) if len(scales) > 1 else ()),
             _read_table(ratings, scales),
-            *(() if calibrating else found.tables()),
+            *(() if calibrating else calibrations.tables()),
         ),
         caveats=(
             *(() if calibrating else (ONE_RATER, *calibration.relatives(judge, arms))),
             *(() if calibrating else powered.powered_caveats(ratings, arms, scales)),
             *_lost(ratings, scales),
-            *found.caveats(calibrating=calibrating),
+            *calibrations.caveats(calibrating=calibrating),
         ),
-        rules={"scales": ", ".join(scale.key for scale in scales), "calibration_pairs": found.pairs},
+        rules={"scales": ", ".join(scale.key for scale in scales), "calibration_pairs": calibrations.pairs},
         others=OfOthers(
             title,
             "mean of the rubric's scales, 0 to 100",
-            () if calibrating else tuple(one for one in shares.items() if one[1].value is not None),
+            () if calibrating else tuple(item for item in shares.items() if item[1].value is not None),
             HUMAN,
             above=above,
         ),
@@ -221,7 +223,7 @@ def _overall(arm: str, values: list[float]) -> Estimate:
 
 
 def _highest(shares: Mapping[str, Estimate]) -> Estimate:
-    readable = [one for one in shares.values() if one.value is not None]
+    readable = [estimate for estimate in shares.values() if estimate.value is not None]
     if not readable:
         return Estimate("overall", None, 0, note="no rating could be read", digits=1)
     best = max(readable, key=lambda one: one.value or 0.0)
@@ -284,10 +286,10 @@ def _gap_table(
 
 
 def _read_table(ratings: Sequence[RatedReply], scales: Sequence[Scale]) -> Table:
-    answered = [one for one in ratings if one.status is not None]
+    answered = [reply for reply in ratings if reply.status is not None]
     rows = []
     for scale in scales:
-        hits = sum(scale.key in one.values for one in answered)
+        hits = sum(scale.key in reply.values for reply in answered)
         rows.append((scale.key, hits, len(answered) - hits, proportion_estimate("readable", hits, len(answered))))
     return Table(
         "What could be read",
@@ -301,9 +303,9 @@ def _lost(ratings: Sequence[RatedReply], scales: Sequence[Scale]) -> tuple[str, 
     counts, models, said = counted(ratings), sorted(snapshots(ratings)), []
     if len(models) > 1:
         said.append(f"The server answered as {len(models)} different models ({', '.join(models)}).")
-    part = [one for one in ratings if one.status == "unparseable" and one.values]
+    part = [reply for reply in ratings if reply.status == "unparseable" and reply.values]
     if part:
-        lost = [scale.key for scale in scales if any(scale.key not in one.values for one in part)]
+        lost = [scale.key for scale in scales if any(scale.key not in reply.values for reply in part)]
         said.append(f"{len(part)} of {len(ratings)} ratings lack a scale ({', '.join(lost)}) and count on the others.")
     none = sum(counts[status] for status in ("unparseable", "refused", "error")) - len(part)
     if none:
@@ -316,7 +318,7 @@ def _lost(ratings: Sequence[RatedReply], scales: Sequence[Scale]) -> tuple[str, 
 def correlation_table(scales: Sequence[Scale], on: Mapping[str, Sequence[GivenRating]]) -> Table:
     """Correlations of two scales over replies' mean ratings, so that a generous rater does not make them."""
     means = {key: _by_prompt(own, lambda one: one.value) for key, own in on.items()}
-    replies = {key: {(arm, prompt) for arm, by in own.items() for prompt in by} for key, own in means.items()}
+    replies = {key: {(arm, prompt) for arm, by in mean.items() for prompt in by} for key, mean in means.items()}
     rows = []
     for one, other in combinations([scale.key for scale in scales], 2):
         both = sorted(replies[one] & replies[other])
@@ -335,8 +337,8 @@ def correlation_table(scales: Sequence[Scale], on: Mapping[str, Sequence[GivenRa
 
 def _by_prompt(ratings: Iterable[R], points: Callable[[R], float]) -> Points:
     values: dict[str, dict[str, list[float]]] = {}
-    for one in ratings:
-        values.setdefault(one.arm, {}).setdefault(one.prompt, []).append(points(one))
+    for reply in ratings:
+        values.setdefault(reply.arm, {}).setdefault(reply.prompt, []).append(points(reply))
     return {arm: {prompt: fmean(own) for prompt, own in by.items()} for arm, by in values.items()}
 
 

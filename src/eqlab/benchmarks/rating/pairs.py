@@ -38,11 +38,11 @@ NO_LEVEL = "A preference has no level: both replies may be good, or both bad."
 
 
 def _readable(ratings: Sequence[RatedReply]) -> list[RatedReply]:
-    return [one for one in ratings if one.value is not None]
+    return [reply for reply in ratings if reply.value is not None]
 
 
 def _by_place(title: str, column: str, ratings: Sequence[RatedReply], note: str) -> Table:
-    points = [one.first_points for one in ratings]
+    points = [reply.first_points for reply in ratings]
     rows = tuple((name, points.count(won)) for name, won in (("first", 1.0), ("tie", 0.5), ("second", 0.0)))
     return Table(title, (column, "times"), rows, note)
 
@@ -92,7 +92,7 @@ def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOp
                 len(every),
                 note="a judge that always says tie has 100 %",
             ),
-            proportion_estimate("ties", sum(one.value == 2 for one in ratings), len(_readable(ratings))),
+            proportion_estimate("ties", sum(reply.value == 2 for reply in ratings), len(_readable(ratings))),
             *(cell for table in beside_people for row in table.rows for cell in row if isinstance(cell, Estimate)),
         ),
         tables=(
@@ -116,13 +116,13 @@ def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOp
 def duels(ratings: Sequence[RatedReply], arm: str, reference: str) -> list[Duel]:
     """Prompts for which both orders were rated; repeats are averaged."""
     orders: dict[str, dict[str, list[float]]] = {}
-    for one in ratings:
-        if set(one.key["arms"]) == {arm, reference} and (points := one.points_for(arm)) is not None:
-            orders.setdefault(one.prompt, {}).setdefault(one.key["arms"][0], []).append(points)
+    for reply in ratings:
+        if set(reply.key["arms"]) == {arm, reference} and (points := reply.points_for(arm)) is not None:
+            orders.setdefault(reply.prompt, {}).setdefault(reply.key["arms"][0], []).append(points)
     return [
-        Duel(prompt, (float(np.mean(own[arm])), float(np.mean(own[reference]))))
-        for prompt, own in orders.items()
-        if len(own) == 2
+        Duel(prompt, (float(np.mean(order[arm])), float(np.mean(order[reference]))))
+        for prompt, order in orders.items()
+        if len(order) == 2
     ]
 
 
@@ -130,7 +130,7 @@ def _adaptive_note(ratings: Sequence[RatedReply], options: RatingOptions) -> tup
     """Where an adaptive run stands, and that it chose its pairs itself."""
     if not options.adaptive:
         return ()
-    subject = next((one.rater for one in ratings if one.rater), "")
+    subject = next((reply.rater for reply in ratings if reply.rater), "")
     fit, _ = fitted({"": ratings}, anchors_of(options, subject))
     if fit is None:
         return ("Adaptive: no strengths can be told yet.",)
@@ -146,9 +146,9 @@ def _adaptive_note(ratings: Sequence[RatedReply], options: RatingOptions) -> tup
 def _preference(pair: tuple[str, str], own: Sequence[Duel], level: float) -> Estimate:
     """Share of duels won, ties half, the mean of both orders; prompts are the units."""
     points = [100 * duel.mean for duel in own]
-    found = mean_estimate(f"preference for {pair[0]} over {pair[1]}", points, unit="%", digits=1)
+    estimate = mean_estimate(f"preference for {pair[0]} over {pair[1]}", points, unit="%", digits=1)
     low, high = mean_bounds(points, (0.0, 100.0), level) or (None, None)
-    return structs.replace(found, low=low, high=high, of="prompts")
+    return structs.replace(estimate, low=low, high=high, of="prompts")
 
 
 def _even_p(own: Sequence[Duel], level: float = 0.95) -> float | None:
@@ -163,9 +163,9 @@ def _first_place(ratings: Sequence[RatedReply]) -> Estimate:
     """How much more often the first reply wins than the second, in points; 0 without position bias. Prompts are the
     units of the ratio of sums, linearised; Student's t."""
     by_prompt: dict[str, list[float]] = {}
-    for one in ratings:
-        if one.first_points is not None:
-            by_prompt.setdefault(one.prompt, []).append(2 * one.first_points - 1)
+    for reply in ratings:
+        if reply.first_points is not None:
+            by_prompt.setdefault(reply.prompt, []).append(2 * reply.first_points - 1)
     name, n = "first reply preferred over second", len(_readable(ratings))
     if not by_prompt:
         return Estimate(name, None, 0, unit="points", digits=1)
@@ -173,14 +173,14 @@ def _first_place(ratings: Sequence[RatedReply]) -> Estimate:
     counts = np.array([float(len(values)) for values in by_prompt.values()])
     value = float(sums.sum() / counts.sum())
     parts = 100 * (value + (sums - value * counts) / counts.mean())
-    found = mean_estimate(name, parts.tolist(), unit="points", digits=1)
-    return structs.replace(found, value=100 * value, n=n, note="nothing varied" if found.low is None else "")
+    estimate = mean_estimate(name, parts.tolist(), unit="points", digits=1)
+    return structs.replace(estimate, value=100 * value, n=n, note="nothing varied" if estimate.low is None else "")
 
 
 def _preference_headline(preferred: Mapping[tuple[str, str], Estimate]) -> Estimate:
     if len(preferred) == 1:
         return next(iter(preferred.values()))
-    n = sum(one.n for one in preferred.values())
+    n = sum(estimate.n for estimate in preferred.values())
     return Estimate("preference", None, n, unit="%", note=f"{len(preferred)} pairs: see the table", digits=1)
 
 
@@ -246,7 +246,7 @@ def _preferring(arm: str, reference: str, share: Estimate, even: float, p: float
 
 def people_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOptions) -> Outcome:
     choices, arms, reference = _readable(ratings), arms_of(ratings), options.reference
-    people = len({one.rater for one in choices})
+    people = len({reply.rater for reply in choices})
     fit, why = _people_fitted(choices)
     contrasts, _ = pair_contrasts(choices, reference if reference in arms else (arms[0] if arms else ""), 0.05)
     place = fit.position if fit else None
@@ -258,9 +258,9 @@ def people_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
         headline=contrasts[0].estimate if len(contrasts) == 1 else headline,
         score_range=(-5.0, 5.0),
         estimates=(
-            *(one.estimate for one in contrasts),
+            *(contrast.estimate for contrast in contrasts),
             *((place,) if place else ()),
-            proportion_estimate("ties", sum(one.first_points == 0.5 for one in choices), len(choices)),
+            proportion_estimate("ties", sum(reply.first_points == 0.5 for reply in choices), len(choices)),
         ),
         tables=(
             _choices_table(choices, arms),
@@ -287,7 +287,7 @@ def pair_contrasts(ratings: Sequence[RatedReply], reference: str, alpha: float) 
     found: list[Contrast] = []
     if fit is not None and reference in fit.names:
         p, place = fit.pairs().p, {name: index for index, name in enumerate(fit.names)}
-        df = min(len({one.prompt for one in choices}), len({one.rater for one in choices})) - 1
+        df = min(len({reply.prompt for reply in choices}), len({reply.rater for reply in choices})) - 1
         reach = float(stdtrit(max(df, 1), 1 - alpha / 2))
         for arm in sorted(set(fit.names) - {reference}):
             gap = fit.difference(arm, reference)
@@ -305,7 +305,7 @@ def pair_contrasts(ratings: Sequence[RatedReply], reference: str, alpha: float) 
 
 def _people_fitted(choices: Sequence[RatedReply]) -> tuple[Strengths | None, str]:
     """The strengths, or why there are none."""
-    verdicts = verdicts_of((one.rater, one) for one in choices)
+    verdicts = verdicts_of((reply.rater, reply) for reply in choices)
     if verdicts is None:
         return None, "Nobody has chosen anything yet."
     try:
@@ -318,21 +318,21 @@ def _choices_sentence(people: int, n: int, contrasts: Sequence[Contrast]) -> str
     if not n:
         return "Nobody has chosen anything yet."
     said = []
-    for one in contrasts:
-        gap = one.estimate
+    for contrast in contrasts:
+        gap = contrast.estimate
         bounds = (
             "no interval"
             if gap.low is None
             else f"log-odds {gap.value:+.2f}, 95 % interval {gap.low:.2f} to {gap.high:.2f}"
         )
-        said.append(f"they {_preferring(one.arm, one.reference, gap, 0, one.p_holm, '')} ({bounds})")
+        said.append(f"they {_preferring(contrast.arm, contrast.reference, gap, 0, contrast.p_holm, '')} ({bounds})")
     return f"{people} people made {n} choices between two replies: {'; '.join(said) or 'no strength could be fitted'}."
 
 
 def _choices_table(choices: Sequence[RatedReply], arms: Sequence[str]) -> Table:
     rows = []
     for reference, arm in combinations(arms, 2):
-        points = [one.points_for(arm) for one in choices if set(one.key["arms"]) == {arm, reference}]
+        points = [reply.points_for(arm) for reply in choices if set(reply.key["arms"]) == {arm, reference}]
         rows.append((arm, reference, len(points), points.count(1.0), points.count(0.5), points.count(0.0)))
     return Table("Choices", ("replies by", "against", "choices", "won", "tied", "lost"), tuple(rows))
 
@@ -340,9 +340,9 @@ def _choices_table(choices: Sequence[RatedReply], arms: Sequence[str]) -> Table:
 def _strengths_table(fit: Strengths) -> Table:
     ranks = fit.ranks() if len(fit.names) > 2 else None
     rows = []
-    for index, one in enumerate(fit.estimates()):
+    for index, estimate in enumerate(fit.estimates()):
         span = "–".join(map(str, ranks.ranges[index])) if ranks is not None else ""
-        rows.append((one.value or 0.0, (one.name, one, span)))
+        rows.append((estimate.value or 0.0, (estimate.name, estimate, span)))
     return Table(
         "Strengths",
         ("replies by", "log-odds, mean 0", "rank, 95 %"),

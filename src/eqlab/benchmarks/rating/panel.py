@@ -81,8 +81,8 @@ def rubric_panel(given: Given, title: str) -> Result | None:
         return whole
     parts: dict[str, list[tuple[Scale, Table]]] = {}
     for scale in scales:
-        own = panel_result(given, _on(scale, title))
-        for table in own.tables if own else ():
+        result = panel_result(given, _on(scale, title))
+        for table in result.tables if result else ():
             if table.title in _EACH_SCALE:
                 parts.setdefault(table.title, []).append((scale, table))
     by_scale = [
@@ -113,7 +113,7 @@ def panel_result(given: Given, measure: Measure | None = None) -> Result | None:
     except UsageError:
         return None
     arms = _arm_estimates(pooled, measure)
-    judged = [one for one in arms if one.value is not None]
+    judged = [estimate for estimate in arms if estimate.value is not None]
     if not judged:
         return None
     best = max(judged, key=lambda one: one.value or 0.0)
@@ -138,7 +138,7 @@ def panel_result(given: Given, measure: Measure | None = None) -> Result | None:
             Table(
                 "Pooled ratings",
                 ("replies by", measure.label),
-                tuple((one.name, one) for one in arms),
+                tuple((estimate.name, estimate) for estimate in arms),
                 "Each judge's severity is taken out; prompts are the units.",
                 draw=(whiskers(measure.label),),
             ),
@@ -154,7 +154,7 @@ def panel_result(given: Given, measure: Measure | None = None) -> Result | None:
         others=OfOthers(
             measure.title,
             f"{measure.label}, judges pooled",
-            tuple((one.name, one) for one in judged),
+            tuple((estimate.name, estimate) for estimate in judged),
             HUMAN,
             _bounds(pooled, measure),
         ),
@@ -170,21 +170,21 @@ def _bounds(pooled: Pooled, measure: Measure) -> tuple[float, float]:
 def _items(panel: Panel, pooled: Pooled, replies: Sequence[RatedReply]) -> tuple[ItemScore, ...]:
     """Every reply with what the panel makes of it."""
     found = []
-    for one, value, row in zip(replies, pooled.replies.tolist(), panel.values.tolist(), strict=True):
+    for reply, value, row in zip(replies, pooled.replies.tolist(), panel.values.tolist(), strict=True):
         known = np.isfinite(value)
         given = {judge: said for judge, said in zip(panel.judges, row, strict=True) if np.isfinite(said)}
         found.append(
             ItemScore(
-                item=one.prompt,
-                trial=one.trial.id,
+                item=reply.prompt,
+                trial=reply.trial.id,
                 repeat=0,
                 status="ok" if known else "unparseable",
                 score=value if known else None,
-                title=one.title,
-                text=str(one.key.get("reply", "")),
+                title=reply.title,
+                text=str(reply.key.get("reply", "")),
                 values={judge: f"{said:.3g}" for judge, said in given.items()},
                 points=value if known else None,
-                group=one.arm,
+                group=reply.arm,
             )
         )
     return tuple(found)
@@ -192,7 +192,7 @@ def _items(panel: Panel, pooled: Pooled, replies: Sequence[RatedReply]) -> tuple
 
 def _replies(given: Given) -> dict[Reply, RatedReply]:
     """Every reply that a judge was shown, with a trial that shows it."""
-    return {(one.prompt, one.arm): one for ratings in given.values() for one in ratings}
+    return {(reply.prompt, reply.arm): reply for ratings in given.values() for reply in ratings}
 
 
 def _panel(
@@ -207,10 +207,10 @@ def _panel(
     values = np.full((len(replies), len(given)), np.nan)
     for column, ratings in enumerate(given.values()):
         own: dict[int, list[float]] = {}
-        for one in sorted(ratings, key=lambda one: one.repeat):
-            value = measure.read(one)
+        for rated_reply in sorted(ratings, key=lambda one: one.repeat):
+            value = measure.read(rated_reply)
             if value is not None:
-                own.setdefault(place[one.prompt, one.arm], []).append(value)
+                own.setdefault(place[rated_reply.prompt, rated_reply.arm], []).append(value)
         for row, seen in own.items():
             values[row, column] = seen[0] if first else sum(seen) / len(seen)
     return Panel(values, [prompt for prompt, _ in replies], [arm for _, arm in replies], list(given))
@@ -218,7 +218,7 @@ def _panel(
 
 def _people(replies: Mapping[Reply, RatedReply], measure: Measure) -> list[float] | None:
     """People's mean rating of each reply; None unless all have one."""
-    rated = [[value for _, value in measure.people(one)] for one in replies.values()]
+    rated = [[value for _, value in measure.people(reply)] for reply in replies.values()]
     return [float(np.mean(values)) for values in rated] if all(rated) else None
 
 
@@ -227,11 +227,11 @@ def _arm_estimates(pooled: Pooled, measure: Measure) -> list[Estimate]:
     ends where the scale does."""
     found = []
     for name, row in zip(pooled.subjects, pooled.table, strict=True):
-        one = mean_estimate(name, [float(value) for value in row if np.isfinite(value)], unit=POINTS)
-        if one.value is not None and one.low is not None and one.high is not None:
-            low, high = min(float(measure.low), one.value), max(float(measure.high), one.value)
-            one = structs.replace(one, low=max(low, one.low), high=min(high, one.high))
-        found.append(one)
+        estimate = mean_estimate(name, [float(value) for value in row if np.isfinite(value)], unit=POINTS)
+        if estimate.value is not None and estimate.low is not None and estimate.high is not None:
+            low, high = min(float(measure.low), estimate.value), max(float(measure.high), estimate.value)
+            estimate = structs.replace(estimate, low=max(low, estimate.low), high=min(high, estimate.high))
+        found.append(estimate)
     return found
 
 
@@ -277,7 +277,7 @@ def _severity(pooled: Pooled) -> Table:
     return Table(
         "How mild each judge is",
         ("judge", "against the panel, scale points"),
-        tuple((one.name, one) for one in pooled.severity),
+        tuple((estimate.name, estimate) for estimate in pooled.severity),
         "Above 0: milder than the panel. It is taken out of all pooled numbers.",
     )
 
@@ -287,7 +287,7 @@ def _left_out(panel: Panel, pooled: Pooled) -> Table:
     order = sorted(means, key=lambda arm: -means[arm])
     whole = ranks_of(means)
     rows = [("nobody", *(f"{whole[arm]:g}" for arm in order))]
-    rows += [(one.judge, *(f"{one.ranks[arm]:g}" for arm in order)) for one in leave_one_out(panel)]
+    rows += [(out.judge, *(f"{out.ranks[arm]:g}" for arm in order)) for out in leave_one_out(panel)]
     return Table(
         "Ranks if a judge were left out",
         ("left out", *order),
@@ -310,7 +310,7 @@ def _preferences(panel: Panel) -> tuple[Table, ...]:
         Table(
             "Preference for oneself and one's family",
             ("judge", "for", "scale points", "SD of tastes"),
-            tuple((one.judge, one.of, one.estimate, one.taste) for one in found),
+            tuple((preference.judge, preference.of, preference.estimate, preference.taste) for preference in found),
             "How much more a judge gives its own than its severity and the other judges let expect, beside how far "
             "judges' tastes for subjects go where nobody rates its own; intervals hold for all rows at once.",
         ),
@@ -323,13 +323,13 @@ def _disputed(panel: Panel, replies: Mapping[Reply, RatedReply]) -> Table:
     for index, spread in most_disputed(panel, len(shown)):
         if len(rows) == DISPUTED or len({value for value in panel.values[index].tolist() if np.isfinite(value)}) < 2:
             continue  # who all said the same do not dispute, however mild some of them are
-        one = shown[index]
+        reply = shown[index]
         said = ", ".join(
             f"{judge} {value:.3g}"
             for judge, value in zip(panel.judges, panel.values[index].tolist(), strict=True)
             if np.isfinite(value)
         )
-        rows.append((one.prompt, one.arm, str(one.key.get("reply", "")), said, spread))
+        rows.append((reply.prompt, reply.arm, str(reply.key.get("reply", "")), said, spread))
     return Table(
         "Most disputed replies",
         ("prompt", "replies by", "reply", "ratings", "spread"),
@@ -339,8 +339,10 @@ def _disputed(panel: Panel, replies: Mapping[Reply, RatedReply]) -> Table:
 
 
 def _sentence(arms: Sequence[Estimate], panel: Panel, pooled: Pooled, gaps: Differences, measure: Measure) -> str:
-    known = sorted((one for one in arms if one.value is not None), key=lambda one: -(one.value or 0.0))
-    said = ", ".join(f"{one.name} {one.value:.2f}" for one in known)
+    estimates = sorted(
+        (estimate for estimate in arms if estimate.value is not None), key=lambda one: -(one.value or 0.0)
+    )
+    said = ", ".join(f"{estimate.name} {estimate.value:.2f}" for estimate in estimates)
     text = f"Judge-only: a panel of {len(panel.judges)} gives {said} of {measure.high} on average."
     sure = [(pooled.subjects[a], pooled.subjects[b]) for a, b in np.argwhere(gaps.apart).tolist()]
     return f"{text} {_better(sure, 'is rated better than', len(arms))}"
@@ -395,9 +397,9 @@ def pairwise_panel(given: Given, options: RatingOptions) -> Result | None:
     if len(given) < 2 or found is None:
         return None
     level = level_of(options)
-    each = found.estimates(level)
-    order = sorted(each, key=lambda one: -(one.value or 0.0))
-    said = ", ".join(f"{one.name} {one.value:+.2f}" for one in order)
+    estimates = found.estimates(level)
+    order = sorted(estimates, key=lambda one: -(one.value or 0.0))
+    said = ", ".join(f"{estimate.name} {estimate.value:+.2f}" for estimate in order)
     sure = preferred_pairs(found, level)
     return Result(
         benchmark="rating",
@@ -405,10 +407,10 @@ def pairwise_panel(given: Given, options: RatingOptions) -> Result | None:
         subject=SUBJECT,
         rules={"judges": ", ".join(given), "pairwise": True},
         sentence=f"Judge-only: a panel of {len(given)} gives strengths of {said} (log odds). "
-        f"{_better(sure, 'is preferred to', len(each))}",
+        f"{_better(sure, 'is preferred to', len(estimates))}",
         headline=order[0],
         score_range=(-4.0, 4.0),
-        estimates=each,
+        estimates=estimates,
         counts={"verdicts": found.verdicts, "judges": len(given)},
         ranked=False,
         caveats=tuple(replaced(given)),

@@ -93,10 +93,10 @@ def contrasts_of(
     """Every arm against the reference, not yet corrected for their number. `prefix` begins their names."""
     try:
         made = decide(
-            [one.value for one in ratings],
-            [one.arm for one in ratings],
-            [one.rater for one in ratings],
-            [one.prompt for one in ratings],
+            [rating.value for rating in ratings],
+            [rating.arm for rating in ratings],
+            [rating.rater for rating in ratings],
+            [rating.prompt for rating in ratings],
             reference=reference,
             omnibus=False,
         )
@@ -105,31 +105,38 @@ def contrasts_of(
     return contrasts_from(made, reference, prefix, alpha, len(ratings)), f"{_model(made)}{_nearly_one(ratings)}"
 
 
-def contrasts_from(made: Decision, reference: str, prefix: str, alpha: float, n: int) -> tuple[Contrast, ...]:
+def contrasts_from(decision: Decision, reference: str, prefix: str, alpha: float, n: int) -> tuple[Contrast, ...]:
     """Those of a fitted model that are against the reference, not yet corrected."""
     found = []
-    for one in sorted((one for one in made.contrasts if one.against == reference), key=lambda one: one.arm):
-        reach = float(stdtrit(one.df, 1 - alpha / 2)) * one.se
-        name = f"log-odds, {prefix}{one.arm} − {reference}"
-        estimate = Estimate(name, one.est, n, one.se, one.low, one.high)
-        found.append(Contrast(one.arm, reference, estimate, one.p, one.p, one.est - reach, one.est + reach))
+    for contrast in sorted(
+        (arm_contrast for arm_contrast in decision.contrasts if arm_contrast.against == reference),
+        key=lambda one: one.arm,
+    ):
+        reach = float(stdtrit(contrast.df, 1 - alpha / 2)) * contrast.se
+        name = f"log-odds, {prefix}{contrast.arm} − {reference}"
+        estimate = Estimate(name, contrast.est, n, contrast.se, contrast.low, contrast.high)
+        found.append(
+            Contrast(
+                contrast.arm, reference, estimate, contrast.p, contrast.p, contrast.est - reach, contrast.est + reach
+            )
+        )
     return tuple(found)
 
 
-def _model(made: Decision) -> str:
-    return f"Random effects: {', '.join(made.random) or 'none'}.{left_out(made)}"
+def _model(decision: Decision) -> str:
+    return f"Random effects: {', '.join(decision.random) or 'none'}.{left_out(decision)}"
 
 
-def left_out(made: Decision) -> str:
+def left_out(decision: Decision) -> str:
     """Random effects that the model lacks, and why."""
-    return "".join(f" No {name} effect: {why}." for name, why in made.left_out.items() if why)
+    return "".join(f" No {name} effect: {why}." for name, why in decision.left_out.items() if why)
 
 
 def _nearly_one(ratings: Sequence[GivenRating]) -> str:
     """Arms at the end of the scale: what their log-odds are is then known badly, and scatters far out."""
     said = ""
-    for arm in dict.fromkeys(one.arm for one in ratings):
-        counts = Counter(one.value for one in ratings if one.arm == arm)
+    for arm in dict.fromkeys(rating.arm for rating in ratings):
+        counts = Counter(rating.value for rating in ratings if rating.arm == arm)
         other = counts.total() - max(counts.values())
         if other < FEW_OTHERS:
             said += (
@@ -143,7 +150,7 @@ def planned_words(found: Sequence[Contrast], alpha: float, unit: str = "log-odds
     """What the plan decides, in words that follow the corrected p and nothing else."""
     if not found:
         return "The arms cannot be compared: no model of the ratings could be fitted."
-    said = "; ".join(_contrast_words(one, alpha, unit) for one in found)
+    said = "; ".join(_contrast_words(contrast, alpha, unit) for contrast in found)
     return f"{said}."
 
 
@@ -159,9 +166,9 @@ def _contrast_words(one: Contrast, alpha: float, unit: str) -> str:
     return f"{one.arm} is rated {'better' if value > 0 else 'worse'} than {one.reference}{on} {numbers}"
 
 
-def planned_table(found: Sequence[Contrast], why: str, alpha: float) -> Table:
+def planned_table(contrasts: Sequence[Contrast], why: str, alpha: float) -> Table:
     note = f"Cumulative logit with random raters, prompts and replies as far as the design has them. {why}"
-    return contrast_table(found, "replies by", "log-odds of a better rating", alpha, note)
+    return contrast_table(contrasts, "replies by", "log-odds of a better rating", alpha, note)
 
 
 # -- a rater's score as a moderator --------------------------------------------------------------------------------
@@ -175,15 +182,15 @@ def moderation_table(
     """`rating ~ arm * z + (1|rater) + (1|prompt)` against the model without z (likelihood ratio), and the correlation
     of a rater's score with their mean rating in each arm. `arms` begin with the reference; raters without a score are
     left out and counted."""
-    used = [one for one in ratings if one.rater in scores]
-    lost = len({one.rater for one in ratings}) - len({one.rater for one in used})
+    used = [rating for rating in ratings if rating.rater in scores]
+    lost = len({rating.rater for rating in ratings}) - len({rating.rater for rating in used})
     reference, others = arms[0], arms[1:]
     interactions, tested = _fit_moderated(used, others, scores)
     rows = []
     for arm in arms:
         means = _mean_ratings(used, arm)
         raters = list(means)
-        r = pearson("r", np.array([scores[one] for one in raters]), np.array([means[one] for one in raters]))
+        r = pearson("r", np.array([scores[rater] for rater in raters]), np.array([means[rater] for rater in raters]))
         rows.append((arm, r, *(interactions.get(arm, (None, "")))))
     return Table(
         f"{name} as a moderator",
@@ -203,15 +210,15 @@ def _fit_moderated(
     used: Sequence[GivenRating], others: Sequence[str], scores: Mapping[str, float]
 ) -> tuple[dict[str, tuple[Estimate, str | None]], str]:
     """(each arm's interaction, the test of all of them in words)."""
-    raters = {one.rater for one in used}
+    raters = {rating.rater for rating in used}
     if len({scores[rater] for rater in raters}) < 2 or not others:
         return {}, "No model: the score does not vary, or there is one arm."
-    y = [one.value for one in used]
-    groups = {arm: np.array([one.arm == arm for one in used], dtype=float) for arm in others}
-    z = standardised(np.array([scores[one.rater] for one in used], dtype=float))
+    y = [rating.value for rating in used]
+    groups = {arm: np.array([rating.arm == arm for rating in used], dtype=float) for arm in others}
+    z = standardised(np.array([scores[rating.rater] for rating in used], dtype=float))
     random = [
-        RandomEffect("rater", [one.rater for one in used]),
-        RandomEffect("prompt", [one.prompt for one in used]),
+        RandomEffect("rater", [rating.rater for rating in used]),
+        RandomEffect("prompt", [rating.prompt for rating in used]),
     ]
     try:
         fit = fit_ordinal(y, moderated(groups, "z", z), random)
@@ -220,8 +227,11 @@ def _fit_moderated(
         return {}, f"No model: {error}"
     found: dict[str, tuple[Estimate, str | None]] = {}
     for arm in others:
-        one = fit.coefficients[f"{arm}:z"]
-        found[arm] = (Estimate(arm, one.est, len(used), one.se, one.low, one.high), p_text(one.p))
+        coefficient = fit.coefficients[f"{arm}:z"]
+        found[arm] = (
+            Estimate(arm, coefficient.est, len(used), coefficient.se, coefficient.low, coefficient.high),
+            p_text(coefficient.p),
+        )
     return found, f"No relation at all: χ² = {test.chi2:.2f}, df {test.df}, p = {test.p:.3g}."
 
 
@@ -237,9 +247,9 @@ def standardised(values: Floats) -> Floats:
 
 def _mean_ratings(ratings: Sequence[GivenRating], arm: str) -> dict[str, float]:
     own: dict[str, list[int]] = {}
-    for one in ratings:
-        if one.arm == arm:
-            own.setdefault(one.rater, []).append(one.value)
+    for rating in ratings:
+        if rating.arm == arm:
+            own.setdefault(rating.rater, []).append(rating.value)
     return {rater: sum(values) / len(values) for rater, values in own.items()}
 
 
@@ -260,11 +270,11 @@ MARGIN = 1.2
 def published_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOptions) -> Outcome:
     usable, arms = given(ratings), first_arm(arms_of(ratings), options.reference)
     shares = arm_shares(usable, arms, lambda one: one.rater)
-    raters = len({one.rater for one in usable})
+    raters = len({rating.rater for rating in usable})
     reference, others = (shares.arms[0], shares.arms[1:]) if shares.arms else ("", ())
     gaps = {arm: shares.gap(arm, reference) for arm in others}
     fitted, why = fit_crossed(usable, shares.arms) if others else (None, "")
-    above = above_people([(one.arm, one.rater, one.value) for one in usable])
+    above = above_people([(rating.arm, rating.rater, rating.value) for rating in usable])
     table = arm_table(shares, f"{raters} people", above)
     headline = gaps[others[0]] if len(others) == 1 else shares.headline("no rating yet")
     return Outcome(
@@ -306,10 +316,10 @@ def fit_crossed(ratings: Sequence[GivenRating], arms: Sequence[str]) -> tuple[De
     there is none."""
     try:
         return decide(
-            [one.value for one in ratings],
-            [one.arm for one in ratings],
-            [one.rater for one in ratings],
-            [one.prompt for one in ratings],
+            [rating.value for rating in ratings],
+            [rating.arm for rating in ratings],
+            [rating.rater for rating in ratings],
+            [rating.prompt for rating in ratings],
             reference=arms[0],
         ), ""
     except FitError as error:
@@ -352,8 +362,8 @@ def _as_published(shares: ArmShares, reference: str, others: Sequence[str]) -> T
     rows = []
     ref = shares.counts[reference]
     for arm in others:
-        own = shares.counts[arm]
-        gain = good_gain(ref.good, ref.n, own.good, own.n)
+        counts = shares.counts[arm]
+        gain = good_gain(ref.good, ref.n, counts.good, counts.n)
         test = gain.yates
         rows.append(
             (
@@ -371,7 +381,7 @@ def _as_published(shares: ArmShares, reference: str, others: Sequence[str]) -> T
     )
 
 
-def _model_table(made: Decision, ratings: Sequence[GivenRating], arms: Sequence[str]) -> Table:
+def _model_table(decision: Decision, ratings: Sequence[GivenRating], arms: Sequence[str]) -> Table:
     """Every two arms as an odds ratio, Holm-corrected together; the omnibus test in the note."""
     rows = tuple(
         (
@@ -383,20 +393,20 @@ def _model_table(made: Decision, ratings: Sequence[GivenRating], arms: Sequence[
             p_text(one.p),
             p_text(one.p_holm),
         )
-        for one in made.contrasts
+        for one in decision.contrasts
     )
-    spread = ", ".join(f"{name} {sd:.2f}" for name, sd in made.fit.sd.items())
+    spread = ", ".join(f"{name} {sd:.2f}" for name, sd in decision.fit.sd.items())
     return Table(
         "Mixed ordinal model",
         ("replies by", "against", "odds ratio of a better rating", "log-odds", "SE", "p", "p after Holm"),
         rows,
-        f"Cumulative logit with random {' and '.join(made.random)} effects (SD {spread}).{left_out(made)}"
-        f"{_omnibus(made)}{proportional(made.fit, ratings, arms)}",
+        f"Cumulative logit with random {' and '.join(decision.random)} effects (SD {spread}).{left_out(decision)}"
+        f"{_omnibus(decision)}{proportional(decision.fit, ratings, arms)}",
     )
 
 
-def _omnibus(made: Decision) -> str:
-    test = made.omnibus
+def _omnibus(decision: Decision) -> str:
+    test = decision.omnibus
     if test is None:
         return " No omnibus test: the model without arms cannot be fitted."
     return f" All alike: χ² = {test.chi2:.2f}, df {test.df}, p = {test.p:.3g}."
@@ -407,18 +417,18 @@ def _pooled_tables(ratings: Sequence[GivenRating], reference: str, others: Seque
     does not fit."""
     tables = []
     for arm in others:
-        own = [one for one in ratings if one.arm in (arm, reference) and one.emotion]
-        emotions = [one.emotion for one in own]
+        own = [rating for rating in ratings if rating.arm in (arm, reference) and rating.emotion]
+        emotions = [rating.emotion for rating in own]
         if len(set(emotions)) < 3:
             continue
-        effect = np.array([one.arm == arm for one in own], dtype=float)
+        effect = np.array([rating.arm == arm for rating in own], dtype=float)
         random = [
-            RandomEffect("rater", [one.rater for one in own]),
+            RandomEffect("rater", [rating.rater for rating in own]),
             RandomEffect("emotion", emotions),
             RandomEffect("arm|emotion", emotions, effect),
         ]
         try:
-            fit = fit_ordinal([one.value for one in own], {arm: effect}, random)
+            fit = fit_ordinal([rating.value for rating in own], {arm: effect}, random)
             levels = sorted(pooled_effects(fit, arm, "arm|emotion"), key=lambda level: -level.est)
         except FitError:
             continue
@@ -443,10 +453,10 @@ def _pooled_tables(ratings: Sequence[GivenRating], reference: str, others: Seque
 def _clustering(ratings: Sequence[GivenRating], shares: ArmShares) -> Table:
     rows = []
     for arm in shares.arms:
-        own = [one for one in ratings if one.arm == arm]
-        names = {name: index for index, name in enumerate(dict.fromkeys(one.rater for one in own))}
+        own = [rating for rating in ratings if rating.arm == arm]
+        names = {name: index for index, name in enumerate(dict.fromkeys(rating.rater for rating in own))}
         found = clustering(
-            np.array([float(one.value == GOOD) for one in own]), np.array([names[one.rater] for one in own])
+            np.array([float(rating.value == GOOD) for rating in own]), np.array([names[rating.rater] for rating in own])
         )
         rows.append((arm, found.n, found.n_clusters, found.icc, found.design_effect))
     return Table(
@@ -490,15 +500,17 @@ def equivalence(fit: OrdinalFit, arms: Sequence[str]) -> Table:
 
 def proportional(fit: OrdinalFit, ratings: Sequence[GivenRating], arms: Sequence[str]) -> str:
     """Whether an arm shifts both thresholds (Bad against the rest, Good against the rest) by the same amount."""
-    fixed = {arm: np.array([one.arm == arm for one in ratings], dtype=float) for arm in arms[1:]}
+    fixed = {arm: np.array([rating.arm == arm for rating in ratings], dtype=float) for arm in arms[1:]}
     levels: dict[str, Sequence[Hashable]] = {
-        RATER: [one.rater for one in ratings],
-        PROMPT: [one.prompt for one in ratings],
-        REPLY: [(one.prompt, one.arm) for one in ratings],
+        RATER: [rating.rater for rating in ratings],
+        PROMPT: [rating.prompt for rating in ratings],
+        REPLY: [(rating.prompt, rating.arm) for rating in ratings],
     }
     random = [RandomEffect(name, levels[name]) for name in fit.sd]
     try:
-        test = proportional_odds([one.value for one in ratings], fixed, random, list(fixed), proportional=fit).test
+        test = proportional_odds(
+            [rating.value for rating in ratings], fixed, random, list(fixed), proportional=fit
+        ).test
     except FitError as error:
         return f" Proportional odds could not be checked: {error}"
     verdict = "does not hold: read P(Good), not the odds ratio" if test.p < 0.05 else "is not contradicted"
@@ -508,14 +520,14 @@ def proportional(fit: OrdinalFit, ratings: Sequence[GivenRating], arms: Sequence
 def several_raters(ratings: Sequence[GivenRating]) -> Table | None:
     """Ordinal alpha over replies that more than one person rated; None if there is no such reply."""
     units: dict[tuple[str, str], list[int]] = {}
-    for one in ratings:
-        units.setdefault((one.arm, one.prompt), []).append(one.value)
+    for rating in ratings:
+        units.setdefault((rating.arm, rating.prompt), []).append(rating.value)
     shared = [values for values in units.values() if len(values) > 1]
     if len(shared) < 2:
         return None
-    found = tables_agreement(coincidences(shared), {"ordinal alpha": ordinal_alpha})["ordinal alpha"]
-    value = None if found.value is None or math.isnan(found.value) else found.value
-    estimate = Estimate("ordinal alpha", value, len(shared), None, found.low, found.high)
+    interval = tables_agreement(coincidences(shared), {"ordinal alpha": ordinal_alpha})["ordinal alpha"]
+    value = None if interval.value is None or math.isnan(interval.value) else interval.value
+    estimate = Estimate("ordinal alpha", value, len(shared), None, interval.low, interval.high)
     return Table(
         "Agreement of several raters of one reply",
         ("measure", "value"),
@@ -537,7 +549,7 @@ def on_scales(ratings: Sequence[RatedReply], scales: Sequence[Scale], reference:
     gaps: list[Estimate] = []
     for scale in scales:
         own = on[scale.key]
-        arms = first_arm(sorted({one.arm for one in own}), reference)
+        arms = first_arm(sorted({rating.arm for rating in own}), reference)
         shares = arm_shares(own, arms, lambda one: one.rater)
         for arm in shares.arms:
             gap = None
@@ -545,7 +557,7 @@ def on_scales(ratings: Sequence[RatedReply], scales: Sequence[Scale], reference:
                 gap = shares.mean_gap(arm, shares.arms[0], f"{scale.key}: {arm} − {shares.arms[0]}")
                 gaps.append(gap)
             means.append((scale.key, f"{scale.low}–{scale.high}", arm, shares.mean(arm), gap))
-    raters = len({one.rater for own in on.values() for one in own})
+    raters = len({rating.rater for own in on.values() for rating in own})
     first, span = scales[0], float(scales[0].high - scales[0].low)
     return Outcome(
         title=f"Replies rated by people on {len(scales)} scales",

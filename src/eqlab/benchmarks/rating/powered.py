@@ -41,9 +41,11 @@ def _raters(arm: Arm) -> int:
 
 
 def _arm(ratings: Sequence[RatedReply], arm: str, scale: Scale, points: Callable[[int], float]) -> Arm | None:
-    own = [(one, v) for one in ratings if one.arm == arm and one.repeat == 0 and (v := one.on(scale)) is not None]
-    both = [(one.prompt, judge, rater, human) for one, judge in own for rater, human in one.people_on(scale)]
-    alone = [(one.prompt, judge) for one, judge in own if not one.people_on(scale)]
+    own = [
+        (reply, v) for reply in ratings if reply.arm == arm and reply.repeat == 0 and (v := reply.on(scale)) is not None
+    ]
+    both = [(reply.prompt, judge, rater, human) for reply, judge in own for rater, human in reply.people_on(scale)]
+    alone = [(reply.prompt, judge) for reply, judge in own if not reply.people_on(scale)]
     raters = [rater for _, _, rater, _ in both]
     if not both or len(alone) < 2 or len({prompt for prompt, _ in alone}) < 2:
         return None
@@ -84,7 +86,11 @@ def _chosen(own: Mapping[str, Arm]) -> list[str]:
     """Welch's test of the judge's ratings, replies that people rated against the others; Holm over arms."""
     both = {arm: (_by_prompt(one.judge, one.prompts), one.judge_only) for arm, one in own.items()}
     tests = [welch_comparison(describe(rated), describe(others)) for rated, others in both.values()]
-    named = [arm for arm, p in zip(both, holm([one.p for one in tests]), strict=True) if p is not None and p < 0.05]
+    named = [
+        arm
+        for arm, p in zip(both, holm([comparison.p for comparison in tests]), strict=True)
+        if p is not None and p < 0.05
+    ]
     if not named:
         return []
     return [

@@ -136,42 +136,46 @@ def given(ratings: Iterable[RatedReply], scale: Scale | None = None) -> list[Giv
 
 def arms_of(ratings: Sequence[RatedReply]) -> tuple[str, ...]:
     if ratings and ratings[0].trial.condition == PAIRWISE:
-        return order_arms(arm for one in ratings for arm in one.key["arms"])
-    return order_arms(one.arm for one in ratings)
+        return order_arms(arm for reply in ratings for arm in reply.key["arms"])
+    return order_arms(reply.arm for reply in ratings)
 
 
 def snapshots(ratings: Iterable[RatedReply]) -> Counter[str]:
     """Ratings by the model id of the reply; replies without one are not counted."""
-    return Counter(answers.names_of(one.answer for one in ratings if one.answer is not None))
+    return Counter(answers.names_of(reply.answer for reply in ratings if reply.answer is not None))
 
 
-def item_of(one: RatedReply) -> ItemScore:
+def item_of(reply: RatedReply) -> ItemScore:
     """One rating for the report: the rater's own words, the rating, and people's where known."""
-    scales, pairwise, on_scales = one.trial.form.scales, one.trial.condition == PAIRWISE, one.trial.condition == SCALES
+    scales, pairwise, on_scales = (
+        reply.trial.form.scales,
+        reply.trial.condition == PAIRWISE,
+        reply.trial.condition == SCALES,
+    )
     first = scales[0]
     if on_scales:
-        score = points = one.overall
-        values: Mapping[str, Any] = one.values
+        score = points = reply.overall
+        values: Mapping[str, Any] = reply.values
     else:
-        score = None if one.value is None else float(one.value)
-        points = None if one.value is None or pairwise else 100.0 * (one.value == GOOD)
-        values = {} if one.value is None else {first.key: f"{one.value} ({dict(first.anchors)[one.value]})"}
-    people = {} if pairwise else {scale.key: [value for _, value in one._people(scale)] for scale in scales}
+        score = None if reply.value is None else float(reply.value)
+        points = None if reply.value is None or pairwise else 100.0 * (reply.value == GOOD)
+        values = {} if reply.value is None else {first.key: f"{reply.value} ({dict(first.anchors)[reply.value]})"}
+    people = {} if pairwise else {scale.key: [value for _, value in reply._people(scale)] for scale in scales}
     return ItemScore(
-        item=one.prompt,
-        trial=one.trial.id,
-        repeat=one.repeat,
-        status=one.status,
+        item=reply.prompt,
+        trial=reply.trial.id,
+        repeat=reply.repeat,
+        status=reply.status,
         score=score,
-        title=one.title,
-        text=one.answer.text if one.answer else "",
+        title=reply.title,
+        text=reply.answer.text if reply.answer else "",
         values=values,
-        reference={key: sum(given) / len(given) for key, given in people.items() if given},
-        reasons={first.key: str(one.key["reply"])} if one.key.get("reply") else {},
-        attempts=one.n_attempts,
-        points=None if one.rater.startswith("person:") else points,
-        group="" if pairwise else one.arm,
-        topics=tuple(name for by in ("emotion", "valence") if (name := str(one.key.get(by) or ""))),
+        reference={key: sum(person) / len(person) for key, person in people.items() if person},
+        reasons={first.key: str(reply.key["reply"])} if reply.key.get("reply") else {},
+        attempts=reply.n_attempts,
+        points=None if reply.rater.startswith("person:") else points,
+        group="" if pairwise else reply.arm,
+        topics=tuple(name for by in ("emotion", "valence") if (name := str(reply.key.get(by) or ""))),
     )
 
 
@@ -215,7 +219,7 @@ def as_result(
     counts = counted(ratings)
     asked = len(ratings) - counts["unanswered"]
     valid = asked > 0 and counts["ok"] >= MIN_READABLE * asked
-    complete = (list(one.values.values()) for one in ratings if one.overall is not None)
+    complete = (list(reply.values.values()) for reply in ratings if reply.overall is not None)
     flat = None if subject == PEOPLE else flatness(complete)
     unread = not valid and asked
     return Result(
@@ -228,7 +232,7 @@ def as_result(
         score_range=outcome.score_range,
         estimates=(*outcome.estimates, *(flat.estimates if flat else ())),
         counts={"planned": counts["planned"], "ok": counts["ok"]} if people and on_scales else counts,
-        items=tuple(item_of(one) for one in ratings),
+        items=tuple(item_of(reply) for reply in ratings),
         item_range=(0.0, 100.0) if on_scales else (1.0, 3.0),
         item_labels=((1.0, "Bad"), (2.0, "Okay"), (3.0, "Good")) if condition == ABSOLUTE else (),
         baselines=outcome.baselines,
@@ -248,7 +252,7 @@ def is_people(subject: str) -> bool:
 
 def counted(ratings: Sequence[RatedReply]) -> dict[str, int]:
     """Ratings by status, with how many were planned and are not answered."""
-    counts: Counter[str] = Counter(one.status or "unanswered" for one in ratings)
+    counts: Counter[str] = Counter(reply.status or "unanswered" for reply in ratings)
     return {
         "planned": len(ratings),
         **{status: counts.get(status, 0) for status in STATUSES},

@@ -63,10 +63,10 @@ People = Mapping[tuple[str, str, str], list[Scaled]]
 def people_ratings(context: Context) -> People:
     """Every rating that people have given to replies whose text is known, in all runs of the store."""
     found: dict[tuple[str, str, str], list[Scaled]] = {}
-    for one in _rated_by_people(context):
-        if one.trial.condition != PAIRWISE and one.key.get("reply"):
-            place = (one.trial.condition, one.prompt, str(one.key["reply"]))
-            found.setdefault(place, []).extend(scaled(one))
+    for reply in _rated_by_people(context):
+        if reply.trial.condition != PAIRWISE and reply.key.get("reply"):
+            place = (reply.trial.condition, reply.prompt, str(reply.key["reply"]))
+            found.setdefault(place, []).extend(scaled(reply))
     return found
 
 
@@ -76,16 +76,16 @@ def _rated_by_people(context: Context) -> Iterator[RatedReply]:
             yield from rated(run.scored(PEOPLE))
 
 
-def scaled(one: RatedReply) -> Iterator[Scaled]:
+def scaled(reply: RatedReply) -> Iterator[Scaled]:
     """One person's rating, scale by scale."""
-    for scale in one.trial.form.scales:
-        if one.status == "ok" and scale.key in one.values:
-            yield one.rater, scale, one.values[scale.key]
+    for scale in reply.trial.form.scales:
+        if reply.status == "ok" and scale.key in reply.values:
+            yield reply.rater, scale, reply.values[scale.key]
 
 
-def same_scale(one: Scale, other: Scale) -> bool:
+def same_scale(scale: Scale, other: Scale) -> bool:
     """Whether ratings on them can be put beside each other: their words may be in two languages."""
-    return (one.key, one.low, one.high, one.reverse) == (other.key, other.low, other.high, other.reverse)
+    return (scale.key, scale.low, scale.high, scale.reverse) == (other.key, other.low, other.high, other.reverse)
 
 
 def with_people(scored: Iterable[Scored], people: People) -> Iterator[Scored]:
@@ -111,10 +111,10 @@ Choices = Mapping[tuple[str, frozenset[str]], list[tuple[str, str, float]]]
 def people_choices(context: Context) -> Choices:
     """Every choice of people between two replies whose texts are known."""
     found: dict[tuple[str, frozenset[str]], list[tuple[str, str, float]]] = {}
-    for one in _rated_by_people(context):
-        if one.trial.condition == PAIRWISE and (points := one.first_points) is not None:
-            first, second = (str(text) for text in one.key["replies"])
-            found.setdefault((one.prompt, frozenset((first, second))), []).append((one.rater, first, points))
+    for reply in _rated_by_people(context):
+        if reply.trial.condition == PAIRWISE and (points := reply.first_points) is not None:
+            first, second = (str(text) for text in reply.key["replies"])
+            found.setdefault((reply.prompt, frozenset((first, second))), []).append((reply.rater, first, points))
     return found
 
 
@@ -165,12 +165,12 @@ def _with_calibration(context: Context, model: ModelConfig, options: RatingOptio
     )
 
 
-def find_calibration(context: Context, model: ModelConfig, asked: RatingOptions) -> tuple[str, Result] | None:
+def find_calibration(context: Context, model: ModelConfig, rating_options: RatingOptions) -> tuple[str, Result] | None:
     """(run, result) of the newest calibration with at least one rating: of this judge with these settings, under this
     rubric and in these words."""
-    rubric = asked.rubric_sha256
+    rubric = rating_options.rubric_sha256
     if rubric:
-        words = None if asked.pairwise else asked.prompt_sha256
+        words = None if rating_options.pairwise else rating_options.prompt_sha256
     else:
         words = prompt_sha256(shipped(PUBLISHED), pairwise=False)
     for run in context.others():

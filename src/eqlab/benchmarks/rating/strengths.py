@@ -29,14 +29,14 @@ BATCH = 20
 
 def verdicts_of(given: Iterable[tuple[str, RatedReply]]) -> Verdicts | None:
     """All readable verdicts, each with its rater's name; None without any."""
-    rows = [(rater, one, points) for rater, one in given if (points := one.first_points) is not None]
+    rows = [(rater, reply, points) for rater, reply in given if (points := reply.first_points) is not None]
     if not rows:
         return None
     return Verdicts(
-        [str(one.key["arms"][0]) for _, one, _ in rows],
-        [str(one.key["arms"][1]) for _, one, _ in rows],
+        [str(reply.key["arms"][0]) for _, reply, _ in rows],
+        [str(reply.key["arms"][1]) for _, reply, _ in rows],
         [points for *_, points in rows],
-        [one.prompt for _, one, _ in rows],
+        [reply.prompt for _, reply, _ in rows],
         [rater for rater, *_ in rows],
     )
 
@@ -62,10 +62,10 @@ def anchors_of(options: RatingOptions, subject: str) -> Anchors | None:
 
 def fitted(given: Mapping[str, Sequence[RatedReply]], anchors: Anchors | None = None) -> tuple[Strengths | None, str]:
     """The strengths, and what must be said of them; or why there are none."""
-    verdicts = verdicts_of((judge, one) for judge, ratings in given.items() for one in ratings)
+    verdicts = verdicts_of((judge, reply) for judge, ratings in given.items() for reply in ratings)
     if verdicts is None:
         return None, "no verdict could be read"
-    fixed = {arm: float(one["value"]) for arm, one in anchors.items()} if anchors else None
+    fixed = {arm: float(anchor["value"]) for arm, anchor in anchors.items()} if anchors else None
     try:
         return strengths(verdicts, anchors=fixed), ""
     except (UsageError, FitError, np.linalg.LinAlgError) as error:
@@ -89,13 +89,13 @@ def strengths_tables(
     over = "prompts and judges" if found.judge_table is not None else "prompts"
     ranges = rank_ranges(found, anchors)
     order = sorted(range(len(found.names)), key=lambda index: -found.ability[index])
-    each = [_former(one, anchors) for one in found.estimates(level)]
+    estimates = [_former(estimate, anchors) for estimate in found.estimates(level)]
     if level > 0.95:
         note = f"Drawn at {100 * level:g} %, so that after looking on the way they hold 95 %. {note}".strip()
     rows = tuple(
         (
             found.names[index],
-            each[index],
+            estimates[index],
             _range(ranges[index]),
             "yes" if ranges[index][0] == 1 else "no",
         )
@@ -155,16 +155,16 @@ def rank_ranges(found: Strengths, anchors: Anchors | None = None) -> list[tuple[
 def as_anchors(found: Strengths, before: Anchors | None = None) -> dict[str, dict[str, Any]]:
     """What a later run keeps of this one."""
     sets, kept = found.ranks(), {}
-    for place, one in enumerate(found.estimates()):
-        was = (before or {}).get(one.name)
+    for place, estimate in enumerate(found.estimates()):
+        was = (before or {}).get(estimate.name)
         fresh = {name for name, free in zip(found.names, found.free, strict=True) if free}
         above = {found.names[other] for other in np.flatnonzero(sets.above[:, place])}
         below = {found.names[other] for other in np.flatnonzero(sets.below[:, place])}
-        numbers = {"value": one.value, "low": one.low, "high": one.high, "prompts": one.n}
+        numbers = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "prompts": estimate.n}
         if was is not None:
             numbers = {name: was[name] for name in numbers}
             above, below = (above & fresh) | set(was["above"]), (below & fresh) | set(was["below"])
-        kept[one.name] = {**numbers, "above": sorted(above), "below": sorted(below)}
+        kept[estimate.name] = {**numbers, "above": sorted(above), "below": sorted(below)}
     return kept
 
 
@@ -198,13 +198,13 @@ def _next(found: Strengths) -> tuple[Table, ...]:
     if not plan.pairs:
         return ()
     gains: dict[tuple[str, str], list[float]] = {}
-    for one in plan.pairs:  # one that is open enough may be worth several batches
-        gains.setdefault((one.first, one.second), []).append(one.gain)
+    for next_pair in plan.pairs:  # one that is open enough may be worth several batches
+        gains.setdefault((next_pair.first, next_pair.second), []).append(next_pair.gain)
     return (
         Table(
             "Which pairs to ask next",
             ("replies by", "against", "verdicts", "open pairs decided, expected"),
-            tuple((*pair, BATCH * len(own), sum(own)) for pair, own in gains.items()),
+            tuple((*pair, BATCH * len(gain), sum(gain)) for pair, gain in gains.items()),
             f"The rank ranges are {plan.width:.1f} ranks wide on average now.",
         ),
     )
@@ -249,12 +249,12 @@ def next_round(
     if not left:
         return []
     pairs = _wanted(ratings, options, list(left))
-    asked = [trial for one in pairs for trial in _asked(by_prompt, left[one][:STEP], one, rubric, selection)]
-    return [(trial, repeat) for repeat in range(selection.repeats or 1) for trial in asked]
+    trials = [trial for one in pairs for trial in _asked(by_prompt, left[one][:STEP], one, rubric, selection)]
+    return [(trial, repeat) for repeat in range(selection.repeats or 1) for trial in trials]
 
 
 def _wanted(ratings: Sequence[RatedReply], options: RatingOptions, open_: Design) -> Design:
-    subject = next((one.rater for one in ratings if one.rater), "")
+    subject = next((reply.rater for reply in ratings if reply.rater), "")
     found, _ = fitted({"": ratings}, anchors_of(options, subject))
     if found is None or found.table.shape[1] < 2 or not np.isfinite(found.table).all():
         return open_[:PAIRS]  # nothing can be told yet: more of everything
@@ -262,14 +262,14 @@ def _wanted(ratings: Sequence[RatedReply], options: RatingOptions, open_: Design
     plan = next_pairs(found, PAIRS, batch=2 * STEP, width=float(options.width), only=known)
     if plan.stop:
         return []
-    return list(dict.fromkeys((one.first, one.second) for one in plan.pairs))
+    return list(dict.fromkeys((next_pair.first, next_pair.second) for next_pair in plan.pairs))
 
 
 def _left(
     ratings: Sequence[RatedReply], by_prompt: Mapping[str, Mapping[str, ReplyRow]], order: Sequence[str], met: Design
 ) -> dict[tuple[str, str], list[str]]:
     """Prompts that a pair has not been asked yet, in their order."""
-    done = {(one.prompt, frozenset(one.key["arms"])) for one in ratings}
+    done = {(reply.prompt, frozenset(reply.key["arms"])) for reply in ratings}
     found = {}
     for one in met:
         own = [

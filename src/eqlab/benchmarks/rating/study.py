@@ -68,16 +68,16 @@ class RatingStudy:
         reply = {(row.arm, row.prompt): row for row in chosen}
         emotion = {row.prompt: row.emotion for row in chosen}
         prompts = sorted(emotion)
-        dealt = balanced_batches(prompts, [emotion[one] for one in prompts], study.places.batch_size, study.seed)
+        dealt = balanced_batches(prompts, [emotion[prompt] for prompt in prompts], study.places.batch_size, study.seed)
         arms = [name for name, _ in study.arms]
         scales = study.scales or (words_of.rating_scale(self.words),)
-        made = {cell: single(row, scales=scales, words=self.words) for cell, row in reply.items()}
+        trials = {cell: single(row, scales=scales, words=self.words) for cell, row in reply.items()}
         design = study.design
         numbers: dict[str, int] = {}
         batches = []
         for share in counterbalanced(arms, dealt, min(design.arms_per_person, len(arms)), blocked=design.blocked):
             number = numbers[share.group] = numbers.get(share.group, -1) + 1
-            batches.append(Batch(share.group, number, tuple(made[cell] for cell in share.cells), blocks=share.blocks))
+            batches.append(Batch(share.group, number, tuple(trials[cell] for cell in share.cells), blocks=share.blocks))
         return StudyPages(tuple(batches), instructed(study.checks, scales[0], _middle_first(scales[0]), scales[1:]))
 
     def power(self, design: Design) -> str:
@@ -125,12 +125,12 @@ class RatingStudy:
             found = as_result(PEOPLE, replies, asked.options, replace(outcome, sentence=said), SCALES)
             return PeopleResult(found, contrasts, (planned,))
         ratings = given(rated(people.scored))
-        arms = people_results.first_arm(sorted({one.arm for one in ratings}), reference)
+        arms = people_results.first_arm(sorted({rating.arm for rating in ratings}), reference)
         contrasts, why = planned_contrasts(ratings, arms, alpha)
         scored = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
         if contrasts and alpha != 0.05:
             shares = arm_shares(ratings, arms, lambda one: one.rater)
-            said = people_results.shares_words(shares, len({one.rater for one in ratings}))
+            said = people_results.shares_words(shares, len({rating.rater for rating in ratings}))
             scored = replace(scored, sentence=f"{said}. {planned_words(contrasts, alpha)}")
         return PeopleResult(
             scored,
@@ -139,8 +139,10 @@ class RatingStudy:
             _moderation(ratings, arms, people.questionnaires),
         )
 
-    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
-        return tuple(recovered_contrast(one, truth, design.study.analysis.alpha) for one in found.contrasts)
+    def recovered(self, design: Design, truth: Truth, people_result: PeopleResult) -> Sequence[Recovered]:
+        return tuple(
+            recovered_contrast(contrast, truth, design.study.analysis.alpha) for contrast in people_result.contrasts
+        )
 
 
 def reference_of(design: Design) -> str:
@@ -182,8 +184,8 @@ def _moderation(
     ratings: Sequence[GivenRating], arms: Sequence[str], scores: Mapping[str, Mapping[str, float | None]]
 ) -> tuple[Table, ...]:
     """The raters' own empathy, where the study asked for it."""
-    known = {subject: value for subject, own in scores.items() if (value := own.get(TEQ)) is not None}
-    if not arms or not any(TEQ in own for own in scores.values()):
+    known = {subject: value for subject, score in scores.items() if (value := score.get(TEQ)) is not None}
+    if not arms or not any(TEQ in score for score in scores.values()):
         return ()
     return (moderation_table(ratings, arms, known, "TEQ"),)
 
@@ -311,8 +313,10 @@ class PairwiseStudy:
         found = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
         return PeopleResult(found, contrasts, (table,))
 
-    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
-        return tuple(recovered_contrast(one, truth, design.study.analysis.alpha) for one in found.contrasts)
+    def recovered(self, design: Design, truth: Truth, people_result: PeopleResult) -> Sequence[Recovered]:
+        return tuple(
+            recovered_contrast(contrast, truth, design.study.analysis.alpha) for contrast in people_result.contrasts
+        )
 
 
 # -- simulated raters under a known truth --------------------------------------------------------------------------
@@ -337,7 +341,7 @@ class Raters:
         trials = [trial for batch in design.batches for trial in batch.trials]
         prompts = dict.fromkeys(str(trial.key.get("prompt", "")) for trial in trials)
         self._prompts = {prompt: draw.gauss(0.0, truth.item_sd) for prompt in prompts}
-        shown = sorted({(str(one.key["prompt"]), str(one.key["arm"])) for one in trials if "arm" in one.key})
+        shown = sorted({(str(trial.key["prompt"]), str(trial.key["arm"])) for trial in trials if "arm" in trial.key})
         again = random.Random(f"{seed} replies")
         self._replies = {reply: again.gauss(0.0, truth.reply_sd) for reply in shown}
 

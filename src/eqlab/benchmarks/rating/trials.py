@@ -232,7 +232,7 @@ def in_all_arms(rows: Sequence[ReplyRow]) -> tuple[list[ReplyRow], int]:
     for row in rows:
         arms.setdefault(row.prompt, set()).add(row.arm)
     every = {row.arm for row in rows}
-    common = {prompt for prompt, own in arms.items() if own == every}
+    common = {prompt for prompt, arm in arms.items() if arm == every}
     return [row for row in rows if row.prompt in common], len(arms) - len(common)
 
 
@@ -295,7 +295,7 @@ def judged(row: ReplyRow, rubric: Rubric, selection: Selection) -> Trial:
         prompt=told,
         mode="json" if selection.structured else "text",
         order_seed=selection.seed,
-        key=_reply_key(row) | ({} if published else {"human_scales": [list(one) for one in row.human_scales]}),
+        key=_reply_key(row) | ({} if published else {"human_scales": [list(scale) for scale in row.human_scales]}),
     )
 
 
@@ -334,7 +334,7 @@ def designed(rows: Sequence[ReplyRow], options: RatingOptions) -> Design:
         raise UsageError("A pairwise comparison needs replies of two models.", "Name a second run or file with --on.")
     wanted, known = options.pairs, options.anchors.get("arms", ())
     if wanted == RING and len(arms) > 2:
-        met = [(one, arms[(place + 1) % len(arms)]) for place, one in enumerate(arms)]
+        met = [(arm, arms[(place + 1) % len(arms)]) for place, arm in enumerate(arms)]
     elif wanted in (ALL, RING):
         met = list(combinations(arms, 2))
     elif wanted in arms:

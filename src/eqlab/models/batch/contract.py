@@ -117,8 +117,8 @@ def batch_way(wire: str) -> BatchWay:
     if wire not in _WAYS:
         raise UsageError(f"The dialect {wire} has no batches.", "Run without --batch.")
     module, _, kind = _WAYS[wire].partition(":")
-    made: BatchWay = getattr(import_module(module), kind)()
-    return made
+    way: BatchWay = getattr(import_module(module), kind)()
+    return way
 
 
 class Uncertain(ModelError):
@@ -197,8 +197,8 @@ def _classified(came: Incoming | TryAgain | Hopeless, once: bool) -> tuple[str, 
         if once and not came.gone:  # somebody was there, and may have taken it
             raise _uncertain(came.reason)
         return came.reason, True
-    said = read_error(came.raw)
-    words = f"HTTP {came.status}: {said.text[:300]}" if said.text else f"HTTP {came.status}"
+    body = read_error(came.raw)
+    words = f"HTTP {came.status}: {body.text[:300]}" if body.text else f"HTTP {came.status}"
     if once and came.status >= 500:
         raise _uncertain(words)
     return words, came.status in (408, 409, 425, 429) or came.status >= 500

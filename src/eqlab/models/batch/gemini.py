@@ -113,8 +113,8 @@ async def _upload(way: Way, name: str, content: bytes, outgoing: Outgoing) -> st
         raise way.broken("it names no place for the file")
     same = urlsplit(where)[:2] == urlsplit(base)[:2]
     finish = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
-    put = await way.call("POST", where, {**(_bare(way) if same else {}), **finish}, content)
-    return str(way.read(put)["file"]["name"])
+    incoming = await way.call("POST", where, {**(_bare(way) if same else {}), **finish}, content)
+    return str(way.read(incoming)["file"]["name"])
 
 
 def _bare(way: Way) -> dict[str, str]:

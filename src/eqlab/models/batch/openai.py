@@ -100,7 +100,7 @@ def read_batch(body: Mapping[str, Any]) -> Look:
         return Look("ended", done, total, why, body=body)
     errors = mapping(body.get("errors")).get("data") or []
     why = "; ".join(dict.fromkeys(str(mapping(one).get("message") or mapping(one).get("code")) for one in errors[:3]))
-    too_much = any(mapping(one).get("code") == "token_limit_exceeded" for one in errors)
+    too_much = any(mapping(error).get("code") == "token_limit_exceeded" for error in errors)
     return Look("refused", done, total, why or "the batch failed", too_much, body)
 
 

@@ -246,7 +246,7 @@ def _moderation(body: Any) -> str | None:
     if not isinstance(metadata, Mapping) or not ("reasons" in metadata or "flagged_input" in metadata):
         return None
     reasons = metadata.get("reasons")
-    return ", ".join(str(one) for one in reasons) if isinstance(reasons, list) else ""
+    return ", ".join(str(reason) for reason in reasons) if isinstance(reasons, list) else ""
 
 
 def is_spent(problem: ErrorBody) -> bool:

@@ -106,11 +106,11 @@ def checked(places: Sequence[Path], data: Path | None, left_out: dict[str, str])
     for path in _submissions(places, left_out):
         try:
             body = read_submission(path)
-            made = check_submission(body, data)
+            entries = check_submission(body, data)
             if first := seen.get(body["answers_sha256"]):
                 raise Refused(f"it holds the same answers as {first}")
             seen[body["answers_sha256"]] = path.name
-            yield Checked(path.name, made)
+            yield Checked(path.name, entries)
         except Refused as why:
             yield Checked(path.name, refused=str(why))
 
@@ -132,8 +132,8 @@ def _submissions(places: Sequence[Path], left_out: dict[str, str]) -> Iterator[P
 def _shown(entry: BoardEntry, texts: bool) -> BoardEntry:
     """Published results show scores only; so do runs of published items, unless the reader wants the texts. What people
     wrote in a study is never shown."""
-    asked = [one for one in entry.record.config.benchmarks if one.name == entry.result.benchmark]
-    published = entry.origin == "published" or any(one.item_set == "published" for one in asked)
+    configs = [config for config in entry.record.config.benchmarks if config.name == entry.result.benchmark]
+    published = entry.origin == "published" or any(config.item_set == "published" for config in configs)
     return replace(entry, texts=(texts or not published) and not entry.people)
 
 
@@ -178,7 +178,7 @@ def published_reader(data: Path | None) -> PublishedReader:
 
 def published_entries(reader: PublishedReader, *, texts: bool = False) -> Iterator[BoardEntry]:
     """Every published result; a broken file is an error that names it."""
-    for found in reader.results():
-        run, result = as_run(found)
+    for published_result in reader.results():
+        run, result = as_run(published_result)
         record = RunRecord(run.config, run.created_at, run.provenance, (result,))
-        yield BoardEntry(record, result, "published", found.run.file, texts=texts)
+        yield BoardEntry(record, result, "published", published_result.run.file, texts=texts)

@@ -56,9 +56,9 @@ def _checked(body: Mapping[str, Any], data: Path | None) -> list[BoardEntry]:
     _untouched(body)
     config = _config(body)
     here = prepared(config, data)
-    given = _attempts(body["answers"])
-    trials = planned(here, given, len(body["answers"]))
-    attempts = _in_plan(given, trials)
+    answers = _attempts(body["answers"])
+    trials = planned(here, answers, len(body["answers"]))
+    attempts = _in_plan(answers, trials)
     _possible(attempts, trials, here)
     return _scored_anew(body, config, trials, attempts)
 
@@ -104,11 +104,11 @@ def _config(body: Mapping[str, Any]) -> RunConfig:
 
 
 def _attempts(rows: Sequence[Any]) -> dict[Place, list[Answer]]:
-    found: dict[Place, list[Answer]] = {}
+    answers: dict[Place, list[Answer]] = {}
     for number, row in enumerate(rows, start=1):
         answer, benchmark = _answer(row, number)
-        found.setdefault((answer.subject, benchmark, answer.trial, answer.repeat), []).append(answer)
-    return found
+        answers.setdefault((answer.subject, benchmark, answer.trial, answer.repeat), []).append(answer)
+    return answers
 
 
 def _in_plan(attempts: Mapping[Place, list[Answer]], trials: Mapping[Place, Trial]) -> dict[Place, list[Answer]]:
@@ -135,25 +135,25 @@ def _answer(row: Any, number: int) -> tuple[Answer, str]:
 
 def _possible(attempts: Mapping[Place, list[Answer]], trials: Mapping[Place, Trial], here: Prepared) -> None:
     """Could the runner have stored these attempts, and does each value follow from its text?"""
-    for place, given in attempts.items():
+    for place, attempt in attempts.items():
         asked = here.asked[place[1]]
         trial = trials[place]
         item = " ".join(trial.items)
-        given.sort(key=lambda answer: answer.attempt)
-        numbers = [answer.attempt for answer in given]
+        attempt.sort(key=lambda answer: answer.attempt)
+        numbers = [answer.attempt for answer in attempt]
         if len(set(numbers)) < len(numbers):
             raise Refused(f"item {item}: attempt {max(n for n in numbers if numbers.count(n) > 1)} is there twice")
         if numbers != list(range(1, len(numbers) + 1)):
             raise Refused(f"item {item}: attempts {numbers} are not counted from 1 without a gap")
-        answered = [answer for answer in given if answer.answered]
+        answered = [answer for answer in attempt if answer.answered]
         if not answered:
             raise Refused(f"item {item} of {place[0]} has no answer")
         cut = any(answer.finish == LENGTH for answer in answered)  # asked once more with more room: no try
         if len(answered) > asked.benchmark.asking(trial, asked.options).tries + cut:
             raise Refused(f"item {item}: {len(answered)} attempts, more than the benchmark allows")
-        if any(answer.status == "ok" for answer in given[:-1]):
+        if any(answer.status == "ok" for answer in attempt[:-1]):
             raise Refused(f"item {item}: asked again after a readable answer")
-        for answer in given:
+        for answer in attempt:
             _follows(answer, trial, asked, item)
 
 
@@ -181,8 +181,8 @@ def _scored_anew(
     attempts: Mapping[Place, list[Answer]],
 ) -> list[BoardEntry]:
     found = []
-    for subject, asked in config.pairs():
-        found.append(score(subject, asked, list(_of(subject, asked.name, trials, attempts))))
+    for subject, benchmark_config in config.pairs():
+        found.append(score(subject, benchmark_config, list(_of(subject, benchmark_config.name, trials, attempts))))
     _as_claimed([claim(result) for result in found], body["claims"])
     name = fingerprint(body["public_key"])
     provenance = {**body["provenance"], "submitter's key": name, "answers sha256": body["answers_sha256"]}
@@ -246,18 +246,18 @@ def prepared(config: RunConfig, data: Path | None) -> Prepared:
     return Prepared(config, asked, files)
 
 
-def _check_options(benchmark: Benchmark, one: BenchmarkConfig) -> None:
+def _check_options(benchmark: Benchmark, config: BenchmarkConfig) -> None:
     """Given as a user would give them, the options that are not the default must come out as they are in the file."""
     try:
-        usual = benchmark.options(one.item_set, {})
-        given = {name: _typed(value) for name, value in one.options.items() if usual.get(name) != value}
+        usual = benchmark.options(config.item_set, {})
+        given = {name: _typed(value) for name, value in config.options.items() if usual.get(name) != value}
         given.pop("item_set", None)
         known = {option.name for option in benchmark.option_help()}
-        same = set(given) <= known and benchmark.options(one.item_set, given) == one.options
+        same = set(given) <= known and benchmark.options(config.item_set, given) == config.options
     except EqlabError as error:
-        raise Refused(f"its options of {one.name} do not hold: {error}") from error
+        raise Refused(f"its options of {config.name} do not hold: {error}") from error
     if not same:
-        raise Refused(f"its options of {one.name} are not those that {one.name} has")
+        raise Refused(f"its options of {config.name} are not those that {config.name} has")
 
 
 def _typed(value: Any) -> str:
@@ -268,16 +268,16 @@ def _typed(value: Any) -> str:
 
 def planned(here: Prepared, attempts: Mapping[Place, list[Answer]], answers: int) -> dict[Place, Trial]:
     """What was to be asked; stops as soon as there are fewer answers than trials."""
-    found: dict[Place, Trial] = {}
+    trials: dict[Place, Trial] = {}
     try:
-        _add(found, here.plan(), answers)
+        _add(trials, here.plan(), answers)
         for model in here.config.models:
             for name in here.asked:
-                while more := _next_round(here, model.subject, name, found, attempts):
-                    _add(found, ((model.subject, name, trial, repeat) for trial, repeat in more), answers)
+                while more := _next_round(here, model.subject, name, trials, attempts):
+                    _add(trials, ((model.subject, name, trial, repeat) for trial, repeat in more), answers)
     except EqlabError as error:
         raise error if isinstance(error, Refused) else Refused(f"its plan cannot be made: {error}") from error
-    return found
+    return trials
 
 
 def _add(found: dict[Place, Trial], trials: Iterable[tuple[str, str, Trial, int]], answers: int) -> None:

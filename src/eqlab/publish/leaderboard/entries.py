@@ -152,8 +152,8 @@ def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[
     if result.others is None:
         return
     who = f"people ({people})" if result.subject == PEOPLE else result.subject
-    for one in arms(result):
-        share = one.score
+    for contender in arms(result):
+        share = contender.score
         own = replace(
             result,
             headline=share,
@@ -165,7 +165,7 @@ def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[
             usage=None,  # that is the rater's
             rules={**result.rules, "rater": who},
             title=f"{result.title}: {who.removeprefix('judge:')}",
-            percentile=(above := result.others.above.get(one.name)),
+            percentile=(above := result.others.above.get(contender.name)),
             norms=AMONG_REPLIES if above else None,
         )
-        yield BoardEntry(record, own, "run", run, people or None, arm=one.name, arm_points=one.points)
+        yield BoardEntry(record, own, "run", run, people or None, arm=contender.name, arm_points=contender.points)

@@ -74,13 +74,13 @@ def snapshot(boards: Sequence[Board]) -> list[dict[str, Any]]:
 
 def changes(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[BoardChange]:
     known = {table["key"]: table for table in before}
-    found: list[BoardChange] = []
+    board_changes: list[BoardChange] = []
     for table in now:
         old = known.pop(table["key"], None)
-        found += _of_table(table, old["rows"] if old else [], table["rows"])
+        board_changes += _of_table(table, old["rows"] if old else [], table["rows"])
     for table in known.values():
-        found += _of_table(table, table["rows"], [])
-    return found
+        board_changes += _of_table(table, table["rows"], [])
+    return board_changes
 
 
 def _of_table(

@@ -58,7 +58,11 @@ def make_submission(store: Reader, stored: StoredRun) -> dict[str, Any]:
     """The file's content; raises for a run that cannot be submitted."""
     _check(store, stored)
     config = _shareable_config(stored.config)
-    answers = [row for subject, asked in stored.config.pairs() for row in _rows(store, stored.id, subject, asked.name)]
+    answers = [
+        row
+        for subject, benchmark_config in stored.config.pairs()
+        for row in _rows(store, stored.id, subject, benchmark_config.name)
+    ]
     key = own_key()
     body: dict[str, Any] = {
         "format": FORMAT,
@@ -132,17 +136,17 @@ def _shareable_config(config: RunConfig) -> RunConfig:
 def _check(store: Reader, stored: StoredRun) -> None:
     if not stored.config.models:
         raise UsageError(f"Run {stored.id} holds people's answers.", "Only models' runs can be submitted.")
-    if any(asked.name not in names() for asked in stored.config.benchmarks):
+    if any(benchmark_config.name not in names() for benchmark_config in stored.config.benchmarks):
         raise UsageError(
             f"Run {stored.id} holds ratings of others' replies.", "Submit the run whose replies were rated."
         )
-    if any(asked.item_set == OWN for asked in stored.config.benchmarks):
+    if any(benchmark_config.item_set == OWN for benchmark_config in stored.config.benchmarks):
         raise UsageError(
             f"Run {stored.id} asked items of your own, which nobody else has.",
             "Submit a run of open or published ones.",
         )
-    for subject, asked in stored.config.pairs():
-        for scored in store.scored(stored.id, subject, asked.name):
+    for subject, config in stored.config.pairs():
+        for scored in store.scored(stored.id, subject, config.name):
             if not any(attempt.answered for attempt in scored.attempts):
                 raise UsageError(
                     f"Run {stored.id} is not complete: {subject} has no answer to item {' '.join(scored.trial.items)}.",

@@ -187,25 +187,34 @@ def _contender(entry: BoardEntry, name: str, why: str) -> Contender:
     if entry.arm:
         return Contender(name, head, entry.item_scores, "", why, bounds=(0.0, 100.0))
     bounds = bounds_of(entry.result, entry.item_scores)
-    found = entry.result
-    own = [item for item in found.items if not item.group]
-    lost = None if entry.people or not entry.item_scores else lost_of(own, found)
-    about = (name, head, entry.item_scores, "", why, entry.people, found.baselines, bounds, found.better, lost)
-    return Contender(*about, compared(found), speakers(found), clusters(own))
+    result = entry.result
+    scores = [item for item in result.items if not item.group]
+    lost = None if entry.people or not entry.item_scores else lost_of(scores, result)
+    about = (name, head, entry.item_scores, "", why, entry.people, result.baselines, bounds, result.better, lost)
+    return Contender(*about, compared(result), speakers(result), clusters(scores))
 
 
 def _line(verdict: Verdict, name: str, entry: BoardEntry) -> BoardLine:
-    found = verdict.of(name)
-    own = found.contender
+    standing = verdict.of(name)
+    contender = standing.contender
     return BoardLine(
-        name, own.score, entry, found.rank, found.may_be_first, own.why_no_rank, own.certain, found.at_worst
+        name,
+        contender.score,
+        entry,
+        standing.rank,
+        standing.may_be_first,
+        contender.why_no_rank,
+        contender.certain,
+        standing.at_worst,
     )
 
 
 def _without_copies(verdict: Verdict, copies: Mapping[str, BoardEntry], named: Mapping[str, str]) -> Verdict:
     """One result under a second name is not worth a sentence; its row says what it is."""
     left = {named[copy] for copy in copies}
-    return replace(verdict, standings=tuple(one for one in verdict.standings if one.contender.name not in left))
+    return replace(
+        verdict, standings=tuple(standing for standing in verdict.standings if standing.contender.name not in left)
+    )
 
 
 def _at_length(lines: Sequence[BoardLine]) -> LengthView | None:
@@ -259,9 +268,9 @@ def _baselines(members: Sequence[BoardEntry]) -> list[Estimate]:
 
 
 def _people_of_a_study(members: Sequence[BoardEntry]) -> list[BoardLine]:
-    known = next((entry.result.people for entry in members if entry.result.people), None)
-    why = REFERENCE if known and known.value is not None else known.note if known else ""
-    return [BoardLine(f"People, published ({known.n})", known, why_no_rank=why, study=True)] if known else []
+    estimate = next((entry.result.people for entry in members if entry.result.people), None)
+    why = REFERENCE if estimate and estimate.value is not None else estimate.note if estimate else ""
+    return [BoardLine(f"People, published ({estimate.n})", estimate, why_no_rank=why, study=True)] if estimate else []
 
 
 def _shared(members: Sequence[BoardEntry]) -> tuple[str, ...]:

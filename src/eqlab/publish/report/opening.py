@@ -74,9 +74,9 @@ def forests(one: Group, *, own: str = "", linked: bool = True) -> Iterator[Fores
         )
         known = widest([row.baselines for row in one.rows])
         named = next((row.result.headline.name for row in one.rows if is_number(row.result.headline.value)), "")
-        found = Forest(one.title, named, lines, one.scale, known, own)
-        if found.drawn:
-            yield found
+        forest = Forest(one.title, named, lines, one.scale, known, own)
+        if forest.drawn:
+            yield forest
         return
     rows = {subject_name(row.result.subject).removeprefix("judge:"): row for row in one.rows}
     for rater, verdict in one.verdicts:
@@ -95,9 +95,9 @@ def forests(one: Group, *, own: str = "", linked: bool = True) -> Iterator[Fores
             for standing in verdict.standings
         )
         who = "people" if row.people else f"the judge {rater}"
-        found = Forest(f"{others.title}, rated by {who}", others.detail, lines, others.score_range)
-        if found.drawn:
-            yield found
+        forest = Forest(f"{others.title}, rated by {who}", others.detail, lines, others.score_range)
+        if forest.drawn:
+            yield forest
 
 
 def landscape() -> Opening:

@@ -50,7 +50,7 @@ def write_results(
     )
 
     path = Path(where)
-    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
+    records = [RunRecord(run.config, run.created_at, run.provenance, tuple(own)) for run, own in found]
     groups = group(records)
     now, eqlab = time.time(), version("eqlab")
     folder, back = item_folder(path), f"../{quote(path.name)}"
@@ -84,7 +84,7 @@ def item_folder(report: Path) -> Path:
 
 # The report in a page of Markdown: what was found, and every score with its interval.
 def summary(found: Sequence[tuple[StoredRun, Sequence[Result]]]) -> str:
-    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
+    records = [RunRecord(run.config, run.created_at, run.provenance, tuple(own)) for run, own in found]
     parts = ["# EQ Lab", ""]
     for one in group(records):
         parts += [f"## {safe(one.title)}", "", safe(one.sentence), ""]

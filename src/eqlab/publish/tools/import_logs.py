@@ -170,7 +170,9 @@ def import_log(
         )
     config = _config(prepared, log)
     subject, asked = config.models[0].subject, prepared.asked[name]
-    answers = [one for question, reply in questions for one in _answers(config.id, subject, asked, question, reply)]
+    answers = [
+        answer for question, reply in questions for answer in _answers(config.id, subject, asked, question, reply)
+    ]
     plan = [(subject, name, question.trial, question.repeat) for question, _ in questions]
     with run_lock(store, config.id):
         store.begin_run(config, iter(plan), {**provenance({}), "imported": {"tool": log.tool, "sha256": log.sha256}})
@@ -218,10 +220,10 @@ def _matched(
 
 
 def _prepared(log: Log, name: str, items: str, options: Mapping[str, str], data: Path | None) -> Prepared:
-    found = prepare(Request((log.model,), (name,), items=items, profile="full", options=dict(options), data=data))
-    if not can_be_exported(found.asked[name].benchmark):
+    prepared = prepare(Request((log.model,), (name,), items=items, profile="full", options=dict(options), data=data))
+    if not can_be_exported(prepared.asked[name].benchmark):
         raise UsageError(f"Replies of '{name}' cannot be read in.", "Only benchmarks of single questions can.")
-    return found
+    return prepared
 
 
 def _found(log: Log, prepared: Prepared, name: str) -> Iterator[tuple[TaskQuestion | None, LoggedReply]]:

@@ -206,12 +206,12 @@ def eqlab_score(benchmark: str, options: dict[str, Any]) -> Metric:
     return compute
 
 
-def _metadata(one: SampleScore) -> Mapping[str, Any]:
-    return one.sample_metadata or {}
+def _metadata(sample_score: SampleScore) -> Mapping[str, Any]:
+    return sample_score.sample_metadata or {}
 
 
-def _attempts(one: SampleScore) -> list[Answer]:
-    return [Answer(**attempt) for attempt in (one.score.metadata or {}).get(ATTEMPTS, [])]
+def _attempts(sample_score: SampleScore) -> list[Answer]:
+    return [Answer(**attempt) for attempt in (sample_score.score.metadata or {}).get(ATTEMPTS, [])]
 
 
 for _benchmark in map(load, names()):

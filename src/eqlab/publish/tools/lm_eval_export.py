@@ -85,7 +85,7 @@ def write_task(task: Exported, folder: Path) -> WrittenTask:
     }
     files = {
         TASK: json.dumps(about, indent=2, ensure_ascii=False) + "\n",
-        DOCUMENTS: "".join(json.dumps(_document(one), ensure_ascii=False) + "\n" for one in task.questions),
+        DOCUMENTS: "".join(json.dumps(_document(question), ensure_ascii=False) + "\n" for question in task.questions),
         "utils.py": _UTILS + "".join(_AGGREGATE.format(name=metric) for metric in METRICS),
         f"{name}.yaml": _yaml(name, task),
     }

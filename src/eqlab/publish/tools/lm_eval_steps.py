@@ -33,19 +33,19 @@ def process_results(document: Mapping[str, Any], results: Sequence[Any]) -> dict
     return dict.fromkeys(METRICS, reply)
 
 
-def aggregate(folder: Path, metric: str, given: Iterable[Reply]) -> float:
+def aggregate(folder: Path, metric: str, replies: Iterable[Reply]) -> float:
     """One figure of our result; not a number where it is undefined."""
-    value = _figures(folder, tuple((position, text) for position, text in given))[metric]
+    value = _figures(folder, tuple((position, text) for position, text in replies))[metric]
     return math.nan if value is None else value
 
 
 @lru_cache(maxsize=8)
-def _figures(folder: Path, given: tuple[Reply, ...]) -> Mapping[str, float | None]:
+def _figures(folder: Path, replies: tuple[Reply, ...]) -> Mapping[str, float | None]:
     """Kept for a moment: seven metrics are made of the same result."""
     task = _task(folder)
     asked = asked_with(task["benchmark"], task["options"])
     questions = {question.position: question for question in map(question_from, documents(folder))}
-    answers = [(questions[position], [read_answer(asked, questions[position], text)]) for position, text in given]
+    answers = [(questions[position], [read_answer(asked, questions[position], text)]) for position, text in replies]
     return figures(score(asked, "model:lm-eval", answers))
 
 

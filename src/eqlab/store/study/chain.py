@@ -131,10 +131,10 @@ def breaks(connection: Connection, study: str, since: float) -> list[str]:
 def broken(links: Sequence[Link]) -> list[str]:
     """Where the chain does not hold by itself."""
     before = ""
-    for number, one in enumerate(links, start=1):
-        if one.number != number or one.link != _link(before, number, one.at, one.kind, one.mark, one.digest):
+    for number, link in enumerate(links, start=1):
+        if link.number != number or link.link != _link(before, number, link.at, link.kind, link.mark, link.digest):
             return [f"link {number} of the chain of events is missing or was changed"]
-        before = one.link
+        before = link.link
     return []
 
 
@@ -147,24 +147,26 @@ def against_tables(
 ) -> list[str]:
     """`there`: everybody in the tables who was assigned to a place."""
     people = {mark_of(study, person): row for person, row in there.items()}
-    erased = {one.mark for one in links if one.kind == "erased"}
-    linked = {one.mark for one in links if one.kind == "assigned"}
-    ended = {one.mark for one in links if one.kind in ENDS}
-    known = [(one, people[one.mark]) for one in links if one.mark in people]
+    erased = {link.mark for link in links if link.kind == "erased"}
+    linked = {link.mark for link in links if link.kind == "assigned"}
+    ended = {link.mark for link in links if link.kind in ENDS}
+    known = [(link, people[link.mark]) for link in links if link.mark in people]
     counts = (
         (len(linked - erased - set(people)), "{} who had been assigned to a place can be found in no table"),
         (
             sum(
-                one.digest != digest_of(row.person, given.get(row.person, ())) for one, row in known if one.kind in ENDS
+                link.digest != digest_of(row.person, given.get(row.person, ()))
+                for link, row in known
+                if link.kind in ENDS
             ),
             "the answers of {} are not those with which they finished",
         ),
         (
-            sum(one.kind == "assigned" and one.digest != arm_digest(row) for one, row in known),
+            sum(link.kind == "assigned" and link.digest != arm_digest(row) for link, row in known),
             "the arm of {} is not the one that was drawn",
         ),
         (
-            sum(_ended_otherwise(one, row) for one, row in known)
+            sum(_ended_otherwise(link, row) for link, row in known)
             + sum(row.state in ENDS and row.assigned_at > since and mark not in ended for mark, row in people.items()),
             "the state of {} is not the one in which they ended",
         ),
@@ -176,6 +178,6 @@ def against_tables(
     return [words.format(people_in_words(count)) for count, words in counts if count]
 
 
-def _ended_otherwise(one: Link, row: Row[Any]) -> bool:
+def _ended_otherwise(link: Link, row: Row[Any]) -> bool:
     """Whoever is banned after the end is told of elsewhere: a researcher did it."""
-    return one.kind in ENDS and row.state != "banned" and (row.state, row.ended_at) != (one.kind, one.at)
+    return link.kind in ENDS and row.state != "banned" and (row.state, row.ended_at) != (link.kind, link.at)

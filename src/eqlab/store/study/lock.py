@@ -110,15 +110,15 @@ def lock_plan(
     found = plan_sha256(plan)
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"lock {participation.study.id}")
-        there = _read(connection, participation.study.id)
-        if there is not None and there.sha256 != found:
+        lock = _read(connection, participation.study.id)
+        if lock is not None and lock.sha256 != found:
             raise StoreError(
-                f"Study '{participation.study.id}' has been locked on {moment(there.at)} with another plan: "
-                f"{differences(there.plan, plan)}.",
+                f"Study '{participation.study.id}' has been locked on {moment(lock.at)} with another plan: "
+                f"{differences(lock.plan, plan)}.",
                 "Restore the file; a changed plan can only be analysed as exploratory.",
             )
-        if there is not None:
-            return there, False
+        if lock is not None:
+            return lock, False
         simulated = _simulated(connection, participation.study.id)
         if simulated:
             raise StoreError(
@@ -181,12 +181,12 @@ def standing(
         removed = _removed(connection, study)
         simulated = _simulated(connection, study)
         done, planned = _places(connection, study)
-        looks = [one for one in audit_of(connection, study) if one.action in LOOKS]
+        looks = [entry for entry in audit_of(connection, study) if entry.action in LOOKS]
         ruled = lock is not None and "sample" in lock.plan
         closed = _closed(connection, study) if ruled else None
         in_time, last = _ended(connection, study, closed)
         torn = breaks(connection, study, lock.at) if ruled and lock is not None else []
-    early = tuple(one for one in looks if _early_look(one))
+    early = tuple(entry for entry in looks if _early_look(entry))
     now = plan_of(participation.design, version, code, libraries if ruled else None)
     reason = _objection(lock, first, removed, now) or "; ".join(torn)
     closed_early = closed is not None and in_time < planned
@@ -194,9 +194,9 @@ def standing(
     close = (
         "" if closed is None else f"was closed on {moment(closed)} with {in_time} of {planned} planned places filled"
     )
-    if closed_early and not reason and any(closed is not None and one.at <= closed for one in early):
+    if closed_early and not reason and any(closed is not None and entry.at <= closed for entry in early):
         reason = f"the study {close}, after somebody had looked at results"
-    after = 0 if settled is None else sum(one.at >= settled for one in looks if one not in early)
+    after = 0 if settled is None else sum(entry.at >= settled for entry in looks if entry not in early)
     more = (done, planned, simulated, early, settled, closed_early, after)
     if simulated:
         return PlanStanding(False, f"{simulated} of the people are simulated", lock, first, *more)
@@ -237,8 +237,8 @@ def _objection(lock: Lock | None, first: float | None, removed: _Removed, plan: 
     return ""
 
 
-def _early_look(one: AuditEntry) -> bool:
-    return bool(one.detail.get("done", 0) < one.detail.get("planned", 0))
+def _early_look(entry: AuditEntry) -> bool:
+    return bool(entry.detail.get("done", 0) < entry.detail.get("planned", 0))
 
 
 def differences(locked: Mapping[str, Any], now: Mapping[str, Any]) -> str:
@@ -316,7 +316,7 @@ def _closed(connection: Connection, study: str) -> float | None:
     """When a study was closed for good; None if it is not."""
     if connection.execute(select(studies.c.status).where(studies.c.id == study)).scalar() != "closed":
         return None
-    return min((one.at for one in audit_of(connection, study) if one.action == "closed"), default=None)
+    return min((entry.at for entry in audit_of(connection, study) if entry.action == "closed"), default=None)
 
 
 def moment(at: float) -> str:

@@ -63,18 +63,18 @@ class Admission:
         if not arrivals:
             return
         study = {"study": design.study.id}
-        hashes = {one.panel_hash for one in arrivals if one.panel_hash is not None}
+        hashes = {arrival.panel_hash for arrival in arrivals if arrival.panel_hash is not None}
         self._known = find_panel(connection, (design.study.id, *design.study.not_after), hashes)
         again = [person for (where, _), person in self._known.items() if where == design.study.id]
-        here = [one.session for one in arrivals if one.session is not None]
+        here = [arrival.session for arrival in arrivals if arrival.session is not None]
         rows = connection.execute(_CAME, {**study, "people": sorted(here)}).all() if here else []
         self._came = {row.person: row.hash for row in rows}
         self._people = find_people(connection, design.study.id, {*again, *here}, lock=True)
-        buried = {one.tombstone for one in arrivals if one.tombstone is not None}
+        buried = {arrival.tombstone for arrival in arrivals if arrival.tombstone is not None}
         self._buried = set(connection.execute(_BURIED, {**study, "hashes": sorted(buried)}).scalars()) if buried else ()
         self._free = places.anything_free(connection, design.study.id, now)
         self._status, self._locked = connection.execute(_STANDS, study).one()
-        simulated = any(one.simulated for one in arrivals)
+        simulated = any(arrival.simulated for arrival in arrivals)
         self._begun = simulated and connection.execute(_SOMEBODY, study).first() is not None
 
     def let_in(self, arrival: Arrival) -> Saved:
@@ -169,12 +169,12 @@ class Answering:
         self._taken: dict[str, str] = {}
         """Panel ids that consents of this transaction have taken: hash → person."""
 
-    def consent(self, who: Person, given: ConsentMove) -> Saved:
+    def consent(self, who: Person, move: ConsentMove) -> Saved:
         if who.state in ENDED:
             return Saved(who.person, "ended")
         if who.step > 0:
             return Saved(who.person, "again")
-        if not given.agreed:
+        if not move.agreed:
             self.end(who, "declined")
             return Saved(who.person, "saved")
         why = self._take_id(who)
@@ -366,7 +366,7 @@ class Answering:
         return self._openings
 
     def _assign(self, who: Person, held: places.Claim) -> None:
-        own = self._design.own_steps(held.arm, held.batch, who.seed)
+        steps = self._design.own_steps(held.arm, held.batch, who.seed)
         self._changes.change(
             who,
             state="taking",
@@ -374,9 +374,9 @@ class Answering:
             batch=held.batch,
             place=held.place,
             assigned_at=self._now,
-            steps=steps_to_json((*self._first, *own)),
+            steps=steps_to_json((*self._first, *steps)),
         )
-        self._plan(who.person, own, len(self._first))
+        self._plan(who.person, steps, len(self._first))
         self._changes.note(who.person, "assigned", arm=held.arm, batch=held.batch, place=held.place)
 
     def _finish(self, who: Person) -> None:

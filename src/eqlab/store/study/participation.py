@@ -50,7 +50,7 @@ class Participation:
         self.study = design.study
         self.clock = clock
         self._first = len(design.first_steps())
-        self._total = self._first + max(len(design.own_steps(one.arm, one.number, 0)) for one in design.batches)
+        self._total = self._first + max(len(design.own_steps(batch.arm, batch.number, 0)) for batch in design.batches)
 
     # -- looking -----------------------------------------------------------------------------------------------
 
@@ -128,10 +128,10 @@ class Participation:
 
     def admit(self, arrival: Arrival) -> str:
         """Who it is that comes; raises when the door is closed to them."""
-        found = _only(self.make([arrival]))
-        if found.outcome == "turned_away":
-            raise TurnedAway(str(found.problems[""]))
-        return found.person
+        saved = _only(self.make([arrival]))
+        if saved.outcome == "turned_away":
+            raise TurnedAway(str(saved.problems[""]))
+        return saved.person
 
     def consent(self, person: str, agreed: bool) -> Saved:
         return _only(self.make([ConsentMove(person, agreed)]))

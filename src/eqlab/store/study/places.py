@@ -84,8 +84,8 @@ class Renewal:
 
 def create(connection: Connection, design: Design) -> None:
     rows = [
-        {"study_id": design.study.id, "number": one.number, "arm": one.arm, "batch": one.batch, "state": "open"}
-        for one in design.places()
+        {"study_id": design.study.id, "number": place.number, "arm": place.arm, "batch": place.batch, "state": "open"}
+        for place in design.places()
     ]
     connection.execute(insert(places), rows)
 
@@ -210,8 +210,8 @@ class Changes:
 
     def answered(self, person: str, trial: str) -> Mapping[str, Any] | None:
         """What this transaction will write of a person's answer to a trial."""
-        own = [one for one in self._answers if one.subject == f"{PERSON}{person}" and one.trial == trial]
-        return own[-1].values if own else None
+        answers = [one for one in self._answers if one.subject == f"{PERSON}{person}" and one.trial == trial]
+        return answers[-1].values if answers else None
 
     def renew(self, place: int, person: str, until: float) -> None:
         self._renewed.append(Renewal(place, person, until))

@@ -94,16 +94,16 @@ def keep_turn(
     follows, the person goes on to the next page."""
 
     def keep(connection: Connection, who: Person, changes: Changes) -> Kept:
-        here = _position(connection, participation, who, chain)
-        if here is None or who.state in ENDED:
+        position = _position(connection, participation, who, chain)
+        if position is None or who.state in ENDED:
             return "ended" if who.state in ENDED else "again"
-        if number != len(here.turns) or here.pending is None or here.pending.id != trial:
-            return "again" if number < len(here.turns) or here.pending is None else "ahead"
-        own = structs.replace(answer, subject=f"{PERSON}{person}", trial=trial, attempt=len(here.attempts) + 1)
-        _write(connection, participation, here, [own], changes)
+        if number != len(position.turns) or position.pending is None or position.pending.id != trial:
+            return "again" if number < len(position.turns) or position.pending is None else "ahead"
+        own = structs.replace(answer, subject=f"{PERSON}{person}", trial=trial, attempt=len(position.attempts) + 1)
+        _write(connection, participation, position, [own], changes)
         answering = Answering(connection, participation.design, changes, own.at)
         changes.note(person, "said", page=who.step, turn=number, **detail)
-        turns, following = chain(here.first, _with(_answers(connection, participation, person), [own]))
+        turns, following = chain(position.first, _with(_answers(connection, participation, person), [own]))
         if following is None and turns:
             answering.move_on(who)
         else:
@@ -117,12 +117,12 @@ def leave_talk(participation: Participation, person: str, step: int, chain: Chai
     """From a talk that is over to the next page."""
 
     def leave(connection: Connection, who: Person, changes: Changes) -> Kept:
-        here = _position(connection, participation, who, chain)
+        position = _position(connection, participation, who, chain)
         if who.state in ENDED:
             return "ended"
-        if here is None or here.step != step:
+        if position is None or position.step != step:
             return "again"
-        if here.pending is not None:
+        if position.pending is not None:
             return "ahead"
         Answering(connection, participation.design, changes, participation.clock()).move_on(who)
         return "kept"
@@ -146,11 +146,13 @@ def begin_call(
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"talk {study}")
         who = find_people(connection, study, [person]).get(person)
-        here = _position(connection, participation, who, chain) if who else None
-        if here is None or here.pending is None or here.pending.id != trial:  # another process has had the answer
+        position = _position(connection, participation, who, chain) if who else None
+        if (
+            position is None or position.pending is None or position.pending.id != trial
+        ):  # another process has had the answer
             return Call(None, "gone")
-        if here.asked:
-            return Call(None, here.asked)
+        if position.asked:
+            return Call(None, position.asked)
         every = _spent(connection, (talk_calls.c.study_id == study,))
         own = _spent(connection, mine)
         tokens, cost = worst
@@ -173,10 +175,10 @@ def ask_again(participation: Participation, person: str, chain: Chain) -> None:
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"talk {participation.study.id}")
         who = find_people(connection, participation.study.id, [person]).get(person)
-        here = _position(connection, participation, who, chain) if who else None
-        if here is None or here.pending is None or here.asked != "failed":
+        position = _position(connection, participation, who, chain) if who else None
+        if position is None or position.pending is None or position.asked != "failed":
             return
-        own = _calls(participation, person, here.pending.id)
+        own = _calls(participation, person, position.pending.id)
         connection.execute(update(talk_calls).where(*own, talk_calls.c.state != "asked").values(state="retried"))
 
 
@@ -208,14 +210,14 @@ def end_call(
         settle(connection)
         if down:
             changes.note(person, "down", page=who.step, why=down)
-        here = None if who.state in ENDED else _position(connection, participation, who, chain)
-        if here is None or here.pending is None or not said or said[0].trial != here.pending.id:
+        position = None if who.state in ENDED else _position(connection, participation, who, chain)
+        if position is None or position.pending is None or not said or said[0].trial != position.pending.id:
             return "again"
-        used = len(here.attempts)
+        used = len(position.attempts)
         own = [
             structs.replace(one, subject=f"{PERSON}{person}", attempt=used + n) for n, one in enumerate(said, start=1)
         ]
-        _write(connection, participation, here, own, changes)
+        _write(connection, participation, position, own, changes)
         Answering(connection, participation.design, changes, own[-1].at).stay(who)
         return "kept"
 
@@ -266,7 +268,7 @@ def _position(connection: Connection, participation: Participation, who: Person,
     found = _answers(connection, participation, who.person)
     turns, pending = chain(first, found)
     tried = tuple(found.get(pending.id, ())) if pending else ()
-    asked = _asked([one for one in calls if one.trial_id == pending.id], participation.clock()) if pending else ""
+    asked = _asked([call for call in calls if call.trial_id == pending.id], participation.clock()) if pending else ""
     return TalkPosition(first, who.step, tuple(turns), pending, tried, who.arm or "", who.seed, asked)
 
 
@@ -302,16 +304,20 @@ def _answers(connection: Connection, participation: Participation, person: str) 
 def _with(found: Mapping[str, Sequence[Answer]], more: Sequence[Answer]) -> dict[str, list[Answer]]:
     """With what the transaction has yet to write."""
     every = {trial: list(own) for trial, own in found.items()}
-    for one in more:
-        every.setdefault(one.trial, []).append(one)
+    for answer in more:
+        every.setdefault(answer.trial, []).append(answer)
     return every
 
 
 def _write(
-    connection: Connection, participation: Participation, here: TalkPosition, said: Sequence[Answer], changes: Changes
+    connection: Connection,
+    participation: Participation,
+    position: TalkPosition,
+    said: Sequence[Answer],
+    changes: Changes,
 ) -> None:
     """A turn's trial, its place in the plan, and its answers."""
-    trial = here.pending
+    trial = position.pending
     if trial is None:
         return
     subject = said[0].subject
@@ -325,14 +331,14 @@ def _write(
         row = {
             "run_id": participation.design.run.id,
             "subject": subject,
-            "position": TURNS * (here.step + 1) + len(here.turns),
+            "position": TURNS * (position.step + 1) + len(position.turns),
             "benchmark": trial.benchmark,
             "trial_id": trial.id,
             "repeat": 0,
         }
         changes.add(planned, row)
-    for one in said:
-        changes.answer(one)
+    for answer in said:
+        changes.answer(answer)
 
 
 def _spent(connection: Connection, where: Sequence[Any]) -> tuple[int, float]:

@@ -59,9 +59,9 @@ def analyse(participation: Participation, who: str = "", action: str = "analysed
     """The analysis of a study as its store is now. That somebody has looked is kept in the store: whoever knows results
     before the planned number is reached could stop when they please."""
     stands = current_standing(participation)
-    found = analyse_roll(participation.design, read_participants(participation), stands)
+    analysis = analyse_roll(participation.design, read_participants(participation), stands)
     log_look(participation, who, action, stands)
-    return found
+    return analysis
 
 
 def current_standing(participation: Participation) -> PlanStanding:
@@ -94,25 +94,25 @@ def current_user() -> str:
 def analyse_roll(design: Design, participants: Participants, status: PlanStanding) -> StudyAnalysis:
     """The same of people who need not be in any store."""
     plan = design.study.analysis
-    found = select_sample(participants, plan.exclude, status)
-    made = people_result(design, found.kept)
-    own = [
+    sample = select_sample(participants, plan.exclude, status)
+    made = people_result(design, sample.kept)
+    tables = [
         *(_labelled(table, status.label) for table in made.planned),
         *(_labelled(table, "exploratory") for table in made.exploratory),
     ]
     people = (
         flow_table(participants),
-        arm_table(design, participants, found),
+        arm_table(design, participants, sample),
         *((left,) if (left := leaving_table(participants)) else ()),
-        exclusion_table(found, (*plan.exclude, *((OUTSIDE,) if status.in_places else ()))),
-        checks_table(found, design.study.checks.least_seconds),
+        exclusion_table(sample, (*plan.exclude, *((OUTSIDE,) if status.in_places else ()))),
+        checks_table(sample, design.study.checks.least_seconds),
     )
     raw = made.result
-    whole = people_result(design, found.everybody).result if found.excluded else None
-    shown = (*people, *own, _sensitivity(raw, whole))
+    whole = people_result(design, sample.everybody).result if sample.excluded else None
+    shown = (*people, *tables, _sensitivity(raw, whole))
     result = replace(
         raw,
-        sentence=f"{status.label.capitalize()}: {raw.sentence if found.kept else _nobody(found) or raw.sentence}",
+        sentence=f"{status.label.capitalize()}: {raw.sentence if sample.kept else _nobody(sample) or raw.sentence}",
         rules={**raw.rules, "standing": status.label},
         caveats=(
             _why(status),
@@ -125,12 +125,12 @@ def analyse_roll(design: Design, participants: Participants, status: PlanStandin
         ),
         tables=(*shown, *(_labelled(table, "exploratory") for table in raw.tables)),
     )
-    return StudyAnalysis(design, status, found, people, made.contrasts, shown, result)
+    return StudyAnalysis(design, status, sample, people, made.contrasts, shown, result)
 
 
-def _nobody(found: AnalysisSample) -> str:
+def _nobody(sample: AnalysisSample) -> str:
     """Where answers came and none counts."""
-    n = len(found.excluded)
+    n = len(sample.excluded)
     who = f"all {n} people who answered are excluded" if n > 1 else "the one person who answered is excluded"
     return f"Nothing is left to analyse: {who} (table 'Who is analysed')." if n else ""
 
@@ -140,15 +140,22 @@ def people_result(design: Design, people: Sequence[Participant]) -> PeopleResult
     kind = kind_of(design.study)
     scored = scored_of(design.run.id, people, kind.form().benchmark)
     scores = {f"{PERSON}{person.person}": person.scores for person in people}
-    made = kind.result(design, Analysed(tuple(scored), scores))
-    asked = next((one for one in design.run.benchmarks if one.name == made.result.benchmark), None)
-    return made if asked is None else replace(made, result=titled(made.result, asked))
+    result = kind.result(design, Analysed(tuple(scored), scores))
+    config = next(
+        (
+            benchmark_config
+            for benchmark_config in design.run.benchmarks
+            if benchmark_config.name == result.result.benchmark
+        ),
+        None,
+    )
+    return result if config is None else replace(result, result=titled(result.result, config))
 
 
-def write_report(participation: Participation, found: StudyAnalysis, where: Path) -> Path:
+def write_report(participation: Participation, analysis: StudyAnalysis, where: Path) -> Path:
     """The HTML report of a study: its result with the label, the people and the checks."""
     stored = participation.store.read_run(participation.design.run.id)
-    return write_results([(stored, [found.result])], where)
+    return write_results([(stored, [analysis.result])], where)
 
 
 def _sensitivity(planned: Result, whole: Result | None) -> Table:
@@ -163,11 +170,11 @@ def _sensitivity(planned: Result, whole: Result | None) -> Table:
 
 
 def _numbers(result: Result) -> dict[str, Estimate]:
-    found: dict[str, Estimate] = {}
-    for one in (result.headline, *result.estimates):
-        if one.value is not None:
-            found.setdefault(one.name, one)  # the headline is among the estimates again, with fewer words
-    return found
+    estimates: dict[str, Estimate] = {}
+    for estimate in (result.headline, *result.estimates):
+        if estimate.value is not None:
+            estimates.setdefault(estimate.name, estimate)  # the headline is among the estimates again, with fewer words
+    return estimates
 
 
 def _labelled(table: Table, label: str) -> Table:
@@ -378,11 +385,11 @@ def exclusion_table(found: AnalysisSample, rules: Sequence[str]) -> Table:
     return Table("Who is analysed", ("", "people", "trials answered"), tuple(rows), note)
 
 
-def checks_table(found: AnalysisSample, least_seconds: float) -> Table:
+def checks_table(sample: AnalysisSample, least_seconds: float) -> Table:
     """How carefully those took part who answered a trial, excluded or not."""
     from eqlab.analysis.intervals import proportion_estimate
 
-    people = found.everybody
+    people = sample.everybody
 
     def share(name: str, hits: int) -> tuple[str, int, Estimate]:
         return name, hits, proportion_estimate(name, hits, len(people))

@@ -36,14 +36,14 @@ _OF_TURNS = ("run_id", "subject", "text", "status", "note", "model", "finish")
 """What a turn of a talk has beside an answer to a page."""
 
 
-def write_bundle(participation: Participation, found: StudyAnalysis, folder: Path) -> list[Path]:
+def write_bundle(participation: Participation, analysis: StudyAnalysis, folder: Path) -> list[Path]:
     """The files that repeat the analysis; the tables for reading are written elsewhere."""
     design = participation.design
     contents = {
         FILE: stored_file(participation.store, participation.study.id),
         QUESTIONS: "".join(f"{_question(trial)}\n" for trial in design.trials.values()),
         RECORDS: "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in _rows(participation)),
-        RESULT: json.dumps(summary(found), ensure_ascii=False, indent=1) + "\n",
+        RESULT: json.dumps(summary(analysis), ensure_ascii=False, indent=1) + "\n",
         SCRIPT: (files("eqlab.study.results") / "redo_script.py").read_text(encoding="utf-8"),
     }
     version, code = analysis_code()
@@ -55,11 +55,11 @@ def write_bundle(participation: Participation, found: StudyAnalysis, folder: Pat
         "code_sha256": code,
         "design_sha256": design.sha256,
         "seed": design.study.seed,
-        "standing": standing_to_plain(found.standing),
-        "simulated": found.standing.simulated,
+        "standing": standing_to_plain(analysis.standing),
+        "simulated": analysis.standing.simulated,
         "design": to_plain(design),
-        "chain": [as_dict(one) for one in stored_data(participation)[0]],
-        "audit": [as_dict(one) for one in read_audit(participation.store, participation.study.id)],
+        "chain": [as_dict(link) for link in stored_data(participation)[0]],
+        "audit": [as_dict(entry) for entry in read_audit(participation.store, participation.study.id)],
         "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in contents.items()},
     }
     contents[STUDY] = json.dumps(about, ensure_ascii=False, indent=1) + "\n"
@@ -79,16 +79,16 @@ def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
     for name, wanted in about["sha256"].items():
         if hashlib.sha256(_read(folder, name).encode()).hexdigest() != wanted:
             raise DataError(f"{folder / name} is not the file that was exported.", "Take the whole export again.")
-    trials = {one["id"]: from_json(one["trial"], one["id"]) for one in _lines(folder, QUESTIONS)}
+    trials = {line["id"]: from_json(line["trial"], line["id"]) for line in _lines(folder, QUESTIONS)}
     design = from_plain(about["design"], trials)
     if design.sha256 != about["design_sha256"]:
         raise DataError(f"The design in {folder / STUDY} is not the one it names.", "Take the whole export again.")
     participants = participants_of(design, _records(folder))
-    found = analyse_roll(design, participants, standing_from_plain(about["standing"]))
-    then, now = json.loads(_read(folder, RESULT)), json.loads(json.dumps(summary(found)))
+    analysis = analyse_roll(design, participants, standing_from_plain(about["standing"]))
+    then, now = json.loads(_read(folder, RESULT)), json.loads(json.dumps(summary(analysis)))
     if about["eqlab"] != analysis_code()[0]:  # another version may say the same numbers in other words
         now["sentence"] = then["sentence"]
-    return found, differences(then, now)
+    return analysis, differences(then, now)
 
 
 def exported_data(folder: Path) -> tuple[list[Link], Given]:
@@ -102,17 +102,17 @@ def exported_data(folder: Path) -> tuple[list[Link], Given]:
     return [Link(**one) for one in about.get("chain", ())], given
 
 
-def summary(found: StudyAnalysis) -> dict[str, Any]:
+def summary(analysis: StudyAnalysis) -> dict[str, Any]:
     """What a repetition must find again."""
-    result = found.result
+    result = analysis.result
     return {
-        "label": found.standing.label,
+        "label": analysis.standing.label,
         "sentence": result.sentence,
-        "analysed": len(found.sample.kept),
-        "excluded": {person: list(why) for person, why in found.sample.excluded.items()},
+        "analysed": len(analysis.sample.kept),
+        "excluded": {person: list(why) for person, why in analysis.sample.excluded.items()},
         "headline": as_dict(result.headline),
-        "estimates": [as_dict(one) for one in result.estimates],
-        "contrasts": [as_dict(one) for one in found.planned],
+        "estimates": [as_dict(estimate) for estimate in result.estimates],
+        "contrasts": [as_dict(contrast) for contrast in analysis.planned],
     }
 
 
@@ -120,15 +120,15 @@ def differences(there: Any, here: Any, where: str = "") -> list[str]:
     """Where two summaries differ; numbers may differ by the last digits, since machines add in different orders."""
     if isinstance(there, dict) and isinstance(here, dict):
         return [
-            said
+            difference
             for name in sorted({*there, *here})
-            for said in differences(there.get(name), here.get(name), f"{where}.{name}".lstrip("."))
+            for difference in differences(there.get(name), here.get(name), f"{where}.{name}".lstrip("."))
         ]
     if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
         return [
-            said
+            difference
             for number, (one, two) in enumerate(zip(there, here, strict=True))
-            for said in differences(one, two, f"{where}[{number}]")
+            for difference in differences(one, two, f"{where}[{number}]")
         ]
     if isinstance(there, float) and isinstance(here, float) and abs(there - here) <= 1e-6 * max(1.0, abs(there)):
         return []
@@ -152,19 +152,19 @@ def _question(trial: Trial) -> str:
 
 
 def _rows(participation: Participation) -> Iterator[dict[str, Any]]:
-    found = read_records(participation.store, participation.design)
-    for row in found.people:
+    records = read_records(participation.store, participation.design)
+    for row in records.people:
         own = dict(row._mapping)
         yield {"table": "participants", "simulated": is_simulated(row.person), **own}
-    for person, given in found.answers.items():
-        for row in given:
-            turn = row.trial_id in found.trials or row.trial_id in participation.design.talks
+    for person, answer in records.answers.items():
+        for row in answer:
+            turn = row.trial_id in records.trials or row.trial_id in participation.design.talks
             names = ("trial_id", "attempt", "values", "latency", "at", *(_OF_TURNS if turn else ()))
             kept = {name: row._mapping[name] for name in names}
             yield {"table": "answers", "simulated": is_simulated(person), "person": person, **kept}
-    for trial in found.trials.values():
+    for trial in records.trials.values():
         yield {"table": "turns", "simulated": False, "id": trial.id, "trial": to_json(trial)}
-    for event in found.events:
+    for event in records.events:
         yield {"table": "events", "simulated": is_simulated(event.person or ""), **as_dict(event)}
 
 
@@ -210,7 +210,7 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, RunConfig):
         return config_to_json(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: to_plain(getattr(value, one.name)) for one in fields(value) if one.init}
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value) if field.init}
     if isinstance(value, tuple | list):
         return [to_plain(one) for one in value]
     if isinstance(value, Mapping):
@@ -220,10 +220,10 @@ def to_plain(value: Any) -> Any:
 
 def from_plain(plain: Mapping[str, Any], trials: Mapping[str, Trial]) -> Design:
     try:
-        found: Design = _revive(Design, plain, trials)
+        design: Design = _revive(Design, plain, trials)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"The design cannot be read ({error}).", "Was it exported by a newer eqlab?") from error
-    return found
+    return design
 
 
 def _revive(hint: Any, value: Any, trials: Mapping[str, Trial]) -> Any:

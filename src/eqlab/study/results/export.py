@@ -449,18 +449,18 @@ def _time(at: float | None) -> datetime | None:
 def talk_rows(people: Sequence[Participant]) -> Iterator[dict[str, Any]]:
     """Turn by turn in the order of the talks."""
     for person in people:
-        for one in person.turns:
-            answer = final(one.attempts)
+        for scored in person.turns:
+            answer = final(scored.attempts)
             if answer is None:
                 continue
-            speaker = bool(one.trial.seat)
+            speaker = bool(scored.trial.seat)
             values: Mapping[str, Any] = answer.values if speaker and answer.status == "ok" else {}
             yield {
                 "person": person.person,
                 "arm": person.arm,
-                "talk": one.trial.talk or one.trial.id,
-                "item": " ".join(one.trial.items),
-                "turn": one.trial.turn,
+                "talk": scored.trial.talk or scored.trial.id,
+                "item": " ".join(scored.trial.items),
+                "turn": scored.trial.turn,
                 "seat": "speaker" if speaker else "listener",
                 "by": "model" if answer.model or answer.latency is not None else "person",
                 "text": str(values.get("says") or "") if speaker else answer.text,
@@ -469,7 +469,7 @@ def talk_rows(people: Sequence[Participant]) -> Iterator[dict[str, Any]]:
                 "leaves": values.get("leaves"),
                 "status": answer.status,
                 "finish": answer.finish,
-                "attempts": len(one.attempts),
+                "attempts": len(scored.attempts),
                 "seconds": answer.latency,
                 "at": datetime.fromtimestamp(answer.at, UTC),
                 "simulated": is_simulated(person.person),
@@ -479,8 +479,8 @@ def talk_rows(people: Sequence[Participant]) -> Iterator[dict[str, Any]]:
 def public_talk_rows(people: Sequence[Participant], names: Mapping[str, str]) -> list[dict[str, Any]]:
     """Without a word of what was said: feelings, decisions, and lengths in steps of ten words."""
     rows = []
-    for one in talk_rows(people):
-        kept = {name: one[name] for name in ("arm", "item", "turn", "seat", "by", "emotion", "leaves", "status")}
-        words = len(str(one["text"]).split())
-        rows.append({"person": names[one["person"]], **kept, "words": 10 * round(words / 10)})
+    for talk_row in talk_rows(people):
+        kept = {name: talk_row[name] for name in ("arm", "item", "turn", "seat", "by", "emotion", "leaves", "status")}
+        words = len(str(talk_row["text"]).split())
+        rows.append({"person": names[talk_row["person"]], **kept, "words": 10 * round(words / 10)})
     return sorted(rows, key=lambda row: (row["person"], row["item"], row["turn"]))

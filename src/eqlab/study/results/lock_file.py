@@ -136,7 +136,7 @@ def check_seal(seal: Mapping[str, Any], links: Sequence[Link], given: Given) -> 
     then = {person: [one for one in own if one[3] <= until] for person, own in given.items()}
     now = {mark_of(study, person): digest_of(person, own) for person, own in then.items() if own}
     gone = set(sealed) - set(now)
-    erased = gone & {one.mark for one in links if one.kind == "erased"}
+    erased = gone & {link.mark for link in links if link.kind == "erased"}
     torn = broken(links)
     count = seal["links"]
     if not torn and count and (len(links) < count or links[count - 1].link != seal["last_link"]):

@@ -152,19 +152,19 @@ def read_participants(participation: Participation) -> Participants:
     return participants_of(participation.design, read_records(participation.store, participation.design))
 
 
-def participants_of(design: Design, found: Records) -> Participants:
+def participants_of(design: Design, records: Records) -> Participants:
     """From rows as a store, or an export, has them."""
     away = {
         (event.person, event.detail.get("page"), event.detail.get("attempt")): float(event.detail.get("away", 0.0))
-        for event in found.events
+        for event in records.events
         if event.kind == "saved"
     }
-    odd = Counter(event.person for event in found.events if event.detail.get("impossible"))
+    odd = Counter(event.person for event in records.events if event.detail.get("impossible"))
     people = tuple(
-        _participant(design, row, found.answers.get(row.person, ()), away, odd[row.person], found.trials)
-        for row in found.people
+        _participant(design, row, records.answers.get(row.person, ()), away, odd[row.person], records.trials)
+        for row in records.people
     )
-    return Participants(people, found.events)
+    return Participants(people, records.events)
 
 
 def _participant(
@@ -213,13 +213,13 @@ def _participant_of(
 
 def turns_of(design: Design, trials: Mapping[str, Trial], said: Sequence[Any]) -> tuple[Scored, ...]:
     """A person's talks turn by turn, from rows as a store or an export has them."""
-    every = {one: design.trials[one] for one in design.talks} | dict(trials)
-    own: dict[str, list[Answer]] = {}
+    every = {talk: design.trials[talk] for talk in design.talks} | dict(trials)
+    answers: dict[str, list[Answer]] = {}
     for row in said:
         if row.trial_id in every:
-            own.setdefault(row.trial_id, []).append(turn_answer(row))
+            answers.setdefault(row.trial_id, []).append(turn_answer(row))
     order = {talk: number for number, talk in enumerate(design.talks)}
-    found = [Scored(every[one], 0, tuple(sorted(tries, key=lambda a: a.attempt))) for one, tries in own.items()]
+    found = [Scored(every[one], 0, tuple(sorted(tries, key=lambda a: a.attempt))) for one, tries in answers.items()]
     return tuple(sorted(found, key=lambda one: (order.get(one.trial.talk or one.trial.id, 0), one.trial.turn)))
 
 
@@ -326,7 +326,7 @@ def scored_of(run: str, people: Sequence[Participant], benchmark: str) -> list[S
     """What these people answered of a benchmark, as scoring gets it. Pages they never answered are not among it: who
     left is counted elsewhere."""
     return [
-        *(one for person in people for one in person.turns if one.trial.benchmark == benchmark),
+        *(scored for person in people for scored in person.turns if scored.trial.benchmark == benchmark),
         *(
             Scored(one.trial, 0, (_answer(run, person.person, one),))
             for person in people
@@ -355,18 +355,20 @@ def with_feedback(text: str, participation: Participation, person: str) -> str:
     from eqlab.runs.score import score as scored_result
 
     design, kind = participation.design, kind_of(participation.study)
-    asked = next(one for one in design.run.benchmarks if one.name == kind.form().benchmark)
+    config = next(
+        benchmark_config for benchmark_config in design.run.benchmarks if benchmark_config.name == kind.form().benchmark
+    )
     given = {row.trial_id: row for row in answers_of(participation.store, design.run.id, person)}
     scored = [
         Scored(trial, 0, (Answer(design.run.id, key, f"{PERSON}{person}", 0, 1, "", "ok", json.loads(row.values)),))
         for key, row in given.items()
-        if (trial := design.trials.get(key)) is not None and trial.benchmark == asked.name
+        if (trial := design.trials.get(key)) is not None and trial.benchmark == config.name
     ]
-    found = scored_result(f"{PERSON}{person}", asked, scored) if scored else None
-    place = found.percentile if found else None
+    result = scored_result(f"{PERSON}{person}", config, scored) if scored else None
+    place = result.percentile if result else None
     known = place is not None and place.value is not None
     told = (
-        value_of(found.headline) if found else "–",
+        value_of(result.headline) if result else "–",
         percentile_text(place) if known else "–",
         f"{place.n:,}" if place is not None and known else "–",
     )

@@ -113,19 +113,21 @@ def signals(participation: Participation) -> list[Signals]:
     """Of everybody who answered a page, in the order of arrival."""
     participants = read_participants(participation)
     texts = {person.person: list(_texts(person, participants)) for person in participants.people}
-    every = [one for own in texts.values() for one in own]
+    every = [reply for text in texts.values() for reply in text]
     marks = dict(zip(map(id, every), moderation_marks(every, 0), strict=True))
     models = _model_replies(participation) if every else {}
     rows = []
     for person in participants.people:
-        own = texts[person.person]
-        found = {mark for one in own for mark in marks[id(one)]}
-        characters = sum(len(one.reply) for one in own)
-        rates = [len(one.reply) / max(one.seconds, 0.1) for one in own if one.seconds is not None]
+        replies = texts[person.person]
+        found = {mark for reply in replies for mark in marks[id(reply)]}
+        characters = sum(len(reply.reply) for reply in replies)
+        rates = [len(reply.reply) / max(reply.seconds, 0.1) for reply in replies if reply.seconds is not None]
         time = sum(one.seconds or 0.0 for one in person.given)
         hidden = sum(one.away for one in person.given) / time if time else None
-        alike = max((likeness(one.reply, said) for one in own for said in models.get(one.prompt, ())), default=None)
-        pasted = min(1.0, sum(one.pasted for one in own) / characters) if characters else None
+        alike = max(
+            (likeness(reply.reply, said) for reply in replies for said in models.get(reply.prompt, ())), default=None
+        )
+        pasted = min(1.0, sum(reply.pasted for reply in replies) / characters) if characters else None
         flags = (
             ("pasted", "pasted" in found),
             ("typed too fast", "typed_too_fast" in found),
@@ -141,12 +143,12 @@ def signals(participation: Participation) -> list[Signals]:
                 Signals(
                     person.person,
                     person.state,
-                    len(own),
-                    sum(len(one.reply.split()) for one in own),
+                    len(replies),
+                    sum(len(reply.reply.split()) for reply in replies),
                     _percent(pasted),
                     max(rates, default=None),
                     _percent(hidden),
-                    sum(bool(set(marks[id(one)]).intersection(_PHRASES)) for one in own),
+                    sum(bool(set(marks[id(reply)]).intersection(_PHRASES)) for reply in replies),
                     _percent(alike),
                     tuple(word for word, is_so in flags if is_so),
                 )
@@ -212,8 +214,8 @@ def signal_table(rows: Sequence[Signals]) -> Table:
         Column("flags", "flags"),
     )
     cells = tuple(
-        tuple(", ".join(one.flags) if column.key == "flags" else getattr(one, column.key) for column in columns)
-        for one in rows
+        tuple(", ".join(row.flags) if column.key == "flags" else getattr(row, column.key) for column in columns)
+        for row in rows
     )
     note = (
         "Flags to look at, never verdicts: people paste their own drafts, dictate, and look things up. Like a model's: "
@@ -271,7 +273,7 @@ def write_approvals(found: Sequence[Approval], folder: Path, bonus: float, curre
     written = [_write(folder / "approval.csv", ["id", "state", "advice", "code"],
                       [[one.panel_id, one.state, one.advice, one.code] for one in found])]  # fmt: skip
     if bonus:
-        paid = [[one.panel_id, f"{bonus:.2f}"] for one in found if one.state in ("finished", "extra")]
+        paid = [[approval.panel_id, f"{bonus:.2f}"] for approval in found if approval.state in ("finished", "extra")]
         written.append(_write(folder / "bonus.csv", [], paid))
     return written
 
@@ -346,7 +348,7 @@ def reply_table(participation: Participation) -> "pl.DataFrame":
             )
     if not rows:
         raise UsageError(f"Nobody has written a reply in study '{participation.study.id}' yet.", "Wait for people.")
-    marks = [" ".join(own) for own in moderation_marks(written, least)]
-    ordered = [{**row, "marks": own} for row, own in zip(rows, marks, strict=True)]
+    marks = [" ".join(mark) for mark in moderation_marks(written, least)]
+    ordered = [{**row, "marks": mark} for row, mark in zip(rows, marks, strict=True)]
     kinds = {"words": pl.Int64, "pasted": pl.Int64, "seconds": pl.Float64}
     return pl.DataFrame(ordered, schema={name: kinds.get(name, pl.String) for name in COLUMNS}).sort("prompt", "person")

@@ -51,7 +51,7 @@ def publish(
     seconds on each page, in tens, which nothing protects."""
     import polars as pl
 
-    found = analyse(participation, who, "published")
+    analysis = analyse(participation, who, "published")
     people = [person for person in read_participants(participation).people if person.consented_at is not None]
     if len(people) < smallest:
         raise UsageError(
@@ -73,13 +73,13 @@ def publish(
     check_groups(content["people"], traits, smallest)
     told = {
         "study": participation.study.id,
-        "simulated": found.standing.simulated,
+        "simulated": analysis.standing.simulated,
         "protected": f"nobody differs from at least {smallest - 1} others in all of these together: "
         + ", ".join(traits),
         "unprotected": _UNPROTECTED + ("; the seconds on each page, in tens" if times else ""),
         "left out": "dates, what people wrote, numbers that they gave of themselves, answers to the quiz and to checks"
         + ("" if times else ", the seconds on each page"),
-        **{name: value for name, value in summary(found).items() if name != "excluded"},
+        **{name: value for name, value in summary(analysis).items() if name != "excluded"},
     }
     written = []
     for name, text in content.items():
@@ -107,9 +107,9 @@ def traits_of(people: Sequence[Participant]) -> list[Trait]:
     """The least needed for an analysis first: where two would do, that one is made coarser."""
 
     def trait(name: str, *steps: Callable[[Participant], Any]) -> Trait:
-        return Trait(name, tuple(tuple(str(step(one)) for one in people) for step in steps))
+        return Trait(name, tuple(tuple(str(step(participant)) for participant in people) for step in steps))
 
-    gold = any(page.kind == "gold" for one in people for page in one.given)
+    gold = any(page.kind == "gold" for participant in people for page in participant.given)
     return [
         trait("minutes", _minutes),
         trait("too_fast", lambda one: one.too_fast, lambda one: one.too_fast > 0),

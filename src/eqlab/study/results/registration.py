@@ -47,10 +47,10 @@ def write_registration(stem: Path, design: Design, stands: PlanStanding) -> list
         "title": design.study.title,
         "locked_at": lock and lock.at,
         "lock_sha256": lock and lock.sha256,
-        "answers": {one.key: {"question": one.question, "answer": one.answer} for one in asked},
+        "answers": {question.key: {"question": question.question, "answer": question.answer} for question in asked},
     }
     text = f"{design.study.title}\n\n" + "\n".join(
-        f"{number}. {one.question}\n\n{one.answer}\n" for number, one in enumerate(asked, start=1)
+        f"{number}. {question.question}\n\n{question.answer}\n" for number, question in enumerate(asked, start=1)
     )
     paths = [stem.with_name(f"{stem.name}.registration.{ending}") for ending in ("txt", "json")]
     write_whole(paths[0], text)
@@ -72,9 +72,9 @@ def _measures(design: Design) -> str:
     first = next(trial for batch in design.batches for trial in batch.trials)
     title = form_of(design).title
     lines = [f"{title[:1].upper()}{title[1:]}."]
-    for one in first.form.fields:
-        span = f" ({one.low} to {one.high}{_anchors(one)})" if isinstance(one, Scale) else ""
-        lines.append(f"- {one.text}{span}")
+    for field in first.form.fields:
+        span = f" ({field.low} to {field.high}{_anchors(field)})" if isinstance(field, Scale) else ""
+        lines.append(f"- {field.text}{span}")
     if design.study.instruments:
         lines.append(f"Questionnaires before that: {', '.join(design.study.instruments)}.")
     return "\n".join(lines)

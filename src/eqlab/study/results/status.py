@@ -134,8 +134,8 @@ class StudyStatus:
 
 def study_status(participation: Participation) -> StudyStatus:
     rooms = read_places(participation.store, participation.study.id)
-    found = summarise(participation.design, read_participants(participation), rooms, participation.clock())
-    return replace(found, door=read_status(participation), models=model_calls(participation))
+    status = summarise(participation.design, read_participants(participation), rooms, participation.clock())
+    return replace(status, door=read_status(participation), models=model_calls(participation))
 
 
 def summarise(
@@ -170,8 +170,16 @@ def summarise(
         participants.simulated,
         sum(person.impossible > 0 for person in participants.people),
         first_at=min((person.arrived_at for person in participants.people), default=None),
-        finished_at=tuple(sorted(60 * (one.ended_at // 60) for one in finished if one.ended_at is not None)),
-        minutes=tuple(sorted((one.ended_at - one.arrived_at) / 60 for one in finished if one.ended_at is not None)),
+        finished_at=tuple(
+            sorted(60 * (participant.ended_at // 60) for participant in finished if participant.ended_at is not None)
+        ),
+        minutes=tuple(
+            sorted(
+                (participant.ended_at - participant.arrived_at) / 60
+                for participant in finished
+                if participant.ended_at is not None
+            )
+        ),
     )
 
 
@@ -193,7 +201,11 @@ def _arms(
 
 
 def _times(finished: Sequence[Participant], pay: Pay) -> Times:
-    minutes = sorted((one.ended_at - one.arrived_at) / 60 for one in finished if one.ended_at is not None)
+    minutes = sorted(
+        (participant.ended_at - participant.arrived_at) / 60
+        for participant in finished
+        if participant.ended_at is not None
+    )
     middle = median_estimate("minutes", minutes)
     per_hour = pay.reward / middle.value * 60 if middle.value and pay.reward else None
     return Times(
@@ -209,19 +221,19 @@ def _pages(people: Sequence[Participant], silent_since: float) -> tuple[PageStat
     """Every position on the way, up to the furthest that anybody has planned."""
     found = []
     for number in range(max((len(person.steps) for person in people), default=0)):
-        there = [person for person in people if person.page >= number and len(person.steps) > number]
-        at = [person for person in there if person.page == number and not person.complete]
+        participants = [person for person in people if person.page >= number and len(person.steps) > number]
+        at = [person for person in participants if person.page == number and not person.complete]
         gone = [person for person in at if person.state in ENDED or person.seen_at < silent_since]
         kinds = {person.steps[number].kind for person in people if len(person.steps) > number}
         seconds = [
             page.seconds
-            for person in there
+            for person in participants
             for page in person.pages
             if page.number == number and page.seconds is not None
         ]
         middle = median(seconds) if seconds else None
         kind = " or ".join(sorted(kinds))
-        found.append(PageStatus(number + 1, kind, len(there), len(at) - len(gone), len(gone), middle))
+        found.append(PageStatus(number + 1, kind, len(participants), len(at) - len(gone), len(gone), middle))
     return tuple(found)
 
 

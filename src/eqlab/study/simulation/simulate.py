@@ -333,8 +333,8 @@ def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, f
         (
             name,
             own[0].put_in,
-            fmean(one.found.value for one in own if one.found.value is not None),
-            proportion_estimate(f"coverage, {name}", sum(one.inside is True for one in own), len(repeats)),
+            fmean(recovery.found.value for recovery in own if recovery.found.value is not None),
+            proportion_estimate(f"coverage, {name}", sum(recovery.inside is True for recovery in own), len(repeats)),
         )
         for name, own in _by_question(repeats).items()
     ]
@@ -344,7 +344,7 @@ def power(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, Estimate]]:
     """For each question with a null: (name, share of simulations that find it, by the plan's corrected test where the
     plan has one, with its own interval). A simulation without an interval has found nothing."""
     return [
-        (name, proportion_estimate(f"power, {name}", sum(one.told is True for one in own), len(repeats)))
+        (name, proportion_estimate(f"power, {name}", sum(recovery.told is True for recovery in own), len(repeats)))
         for name, own in _by_question(repeats).items()
         if own[0].null is not None
     ]

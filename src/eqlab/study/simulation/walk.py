@@ -92,8 +92,8 @@ class Questions:
         self._by_keys: dict[frozenset[str], list[tuple[tuple[str, ...], Trial]]] = {}
         for trial in design.trials.values():
             self._by_keys.setdefault(frozenset(trial.form.keys), []).append((_pieces(trial), trial))
-        for own in self._by_keys.values():
-            own.sort(key=lambda one: -sum(map(len, one[0])))
+        for key in self._by_keys.values():
+            key.sort(key=lambda one: -sum(map(len, one[0])))
         self._arms = {trial.id: batch.arm for batch in design.batches for trial in batch.trials}
 
     def find(self, page: ReadPage, arms: set[str]) -> Trial:
@@ -117,7 +117,7 @@ class Questions:
 
 def _pieces(trial: Trial) -> tuple[str, ...]:
     """The words of a trial in the order of its page."""
-    labels = (label for one in trial.form.scales for _, label in one.anchors)
+    labels = (label for scale in trial.form.scales for _, label in scale.anchors)
     return tuple(piece for text in (trial.stimulus, *labels) if (piece := bare(text)))
 
 
@@ -169,7 +169,7 @@ class _Walk:
         self._questions, self._address, self._player, self._think = questions, address, player, think
         self._connector = connector
         self._quiz = {trial.id for trial in design.quizzes}
-        self._talks = next((design.trials[one] for one in design.talks), next(iter(design.trials.values())))
+        self._talks = next((design.trials[talk] for talk in design.talks), next(iter(design.trials.values())))
         self._may_go_on = design.study.talk is not None and design.study.talk.if_down == "go_on"
         self._arms = set(design.arms)
         self._walked = Walked(player)

@@ -231,8 +231,8 @@ async def post_turn(request: Request, study: str, body: TurnBody) -> Response:
     visit, talks = conversations_of(request)
     emotion = "" if body.emotion is None else str(body.emotion)
     feeling = " ".join(plain(body.feeling).split())
-    given = PostedTurn(body.step, body.turn, body.do, plain(body.says), feeling, emotion)
-    outcome, found = await act(visit, talks, given)
+    turn = PostedTurn(body.step, body.turn, body.do, plain(body.says), feeling, emotion)
+    outcome, found = await act(visit, talks, turn)
     untold = {"error_feel": "missing"} if body.emotion is None else {}
     problems = {key or "talk": {**_PROBLEMS, **untold}.get(why, why) for key, why in found.items()}
     return JSONResponse({"outcome": outcome, "problems": problems}, 429 if outcome == "busy" else 200)

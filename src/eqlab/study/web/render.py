@@ -271,15 +271,15 @@ def questions(
     scales = form.scales
     alike = len(scales) > 3 and len({(s.low, s.high, s.anchors) for s in scales}) == 1 and scales == form.fields
     shown = []
-    for number, one in enumerate(form.fields, start=1):
-        value, problem = chosen.get(one.key), problems.get(one.key, "")
-        if isinstance(one, Scale):
+    for number, field in enumerate(form.fields, start=1):
+        value, problem = chosen.get(field.key), problems.get(field.key, "")
+        if isinstance(field, Scale):
             mixed = quiz or scales != form.fields
-            shown.append(_scale(number, one, alike, mixed, value, problem))
-        elif isinstance(one, Several):
-            shown.append(_several(number, one, value, problem))
+            shown.append(_scale(number, field, alike, mixed, value, problem))
+        elif isinstance(field, Several):
+            shown.append(_several(number, field, value, problem))
         else:
-            shown.append(_written(number, one, one.key in chosen, value, problem))
+            shown.append(_written(number, field, field.key in chosen, value, problem))
     return shown
 
 

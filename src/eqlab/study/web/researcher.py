@@ -59,7 +59,7 @@ async def login(request: Request) -> Response:
     if not await site.allows(request, "login") or site.gate.crowded:
         return site.busy()
     fields = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
-    others = {one.name: one for one in await _others(site)}
+    others = {researcher.name: researcher for researcher in await _others(site)}
     name = fields.get("name", "").strip() or OWNER
     wanted = None if name == OWNER else others[name].password_hash if name in others else ""
     if not await site.gate.opens(fields.get("password", ""), wanted):
@@ -80,7 +80,7 @@ async def logout(request: Request) -> Response:
     session = site.cookies.read_session(parse_cookies(request.headers.get("cookie", "")))
     if session is not None:
         served = site.first
-        for name in (OWNER, *(one.name for one in await _others(site))):
+        for name in (OWNER, *(researcher.name for researcher in await _others(site))):
             session_id = site.session_id(session, name)
             await served.write(end_session, served.participation.store, session_id, site.clock())
     reply = _to("login")
@@ -174,10 +174,10 @@ async def known_researcher(request: Request) -> Researcher | None:
         return None
     served, since = site.first, site.clock() - RESEARCHER_SECONDS
     owner = Researcher(OWNER, "manager")
-    for one in (owner, *await _others(site)):
-        session_id = site.session_id(session, one.name)
-        if await served.read(session_name, served.participation.store, session_id, since) == one.name:
-            return one
+    for researcher in (owner, *await _others(site)):
+        session_id = site.session_id(session, researcher.name)
+        if await served.read(session_name, served.participation.store, session_id, since) == researcher.name:
+            return researcher
     return None
 
 
@@ -211,9 +211,9 @@ async def _status(site: Site, served: ServedStudy) -> StudyStatus:
     kept = site.statuses.get(served.study.id)
     if kept is not None and time.monotonic() - kept[0] < _STALE:
         return kept[1]
-    found = await served.read(study_status, served.participation)
-    site.statuses[served.study.id] = (time.monotonic(), found)
-    return found
+    status = await served.read(study_status, served.participation)
+    site.statuses[served.study.id] = (time.monotonic(), status)
+    return status
 
 
 # -- charts: shapes in a box, which the page draws ---------------------------------------------------------------------
@@ -283,8 +283,8 @@ def _minutes(now: StudyStatus) -> Chart:
         return Chart("Minutes needed", "Nobody has finished yet.")
     width = max(1.0, max(minutes) / 12)
     counts = [0] * (int(max(minutes) / width) + 1)
-    for one in minutes:
-        counts[int(one / width)] += 1
+    for minute in minutes:
+        counts[int(minute / width)] += 1
     titles = [
         f"{n * width:.0f} to {(n + 1) * width:.0f} min: {people_in_words(count)}" for n, count in enumerate(counts)
     ]

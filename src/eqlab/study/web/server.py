@@ -164,7 +164,7 @@ class Connections:
         if not too_many_of_one and self.open.total() <= self.most:
             return
         unused = (*self.idle, *self.waiting, *self.unread)
-        give_way = (one for one in unused if not too_many_of_one or one.address == newcomer.address)
+        give_way = (protocol for protocol in unused if not too_many_of_one or protocol.address == newcomer.address)
         next(give_way, newcomer).drop()
 
 

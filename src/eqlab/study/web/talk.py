@@ -56,7 +56,7 @@ def read_turn(body: bytes) -> PostedTurn | None:
     except ValueError:
         return None
     numbers = [fields.get(name, "") for name in ("step", "turn")]
-    if not all(one.isascii() and one.isdigit() and len(one) <= 6 for one in numbers):
+    if not all(number.isascii() and number.isdigit() and len(number) <= 6 for number in numbers):
         return None
     do = next((one for one in DOINGS if one == fields.get("do", "send")), None)
     if do is None:
@@ -79,11 +79,11 @@ def plain(text: str) -> str:
 
 async def post(request: Request) -> Response:
     visit, talks = conversations_of(request)
-    given = read_turn(await request.body())
+    turn = read_turn(await request.body())
     problems: dict[str, str] = {}
     outcome = "refused"
-    if given is not None:
-        outcome, problems = await act(visit, talks, given)
+    if turn is not None:
+        outcome, problems = await act(visit, talks, turn)
     if "application/json" in request.headers.get("accept", ""):
         status = {"refused": 422, "busy": 429}.get(outcome, 200)
         told = {key: _word(talks, key, why) for key, why in problems.items()}
@@ -92,65 +92,63 @@ async def post(request: Request) -> Response:
         view = await visit.look()
         if view.step is None or view.step.kind != "talk":
             return visit.to("page")
-        return await show(visit, view, given, problems, 429 if outcome == "busy" else 422)
-    if outcome == "kept" and given is not None and given.do in ("send", "retry"):
+        return await show(visit, view, turn, problems, 429 if outcome == "busy" else 422)
+    if outcome == "kept" and turn is not None and turn.do in ("send", "retry"):
         await _until_answered(talks, visit.person)
     return visit.to("page")
 
 
-async def act(visit: Visit, talks: Conversations, given: PostedTurn) -> tuple[str, dict[str, str]]:
+async def act(visit: Visit, talks: Conversations, turn: PostedTurn) -> tuple[str, dict[str, str]]:
     """What becomes of a post; a repeated one changes nothing."""
     person = visit.person
     view = await talks.look(person)
-    if view is None or given.step != view.step:
+    if view is None or turn.step != view.step:
         return "again", {}
-    if given.do == "next":
-        return await talks.go_on(person, given.step), {}
-    if given.do == "retry":
+    if turn.do == "next":
+        return await talks.go_on(person, turn.step), {}
+    if turn.do == "retry":
         if view.state != "down":
             return "again", {}
         if not await _allowed(visit, talks):
             return "busy", {"": "busy"}
         await talks.retry(person)
         return "kept", {}
-    if given.turn != view.turn:
-        return ("again" if given.turn < view.turn else "ahead"), {}
-    if given.do == "close":
-        return await talks.close_talk(person, given.turn, "left"), {}
-    if given.do == "without":
+    if turn.turn != view.turn:
+        return ("again" if turn.turn < view.turn else "ahead"), {}
+    if turn.do == "close":
+        return await talks.close_talk(person, turn.turn, "left"), {}
+    if turn.do == "without":
         allowed = view.state == "spent" or (view.state == "down" and talks.terms.if_down == "go_on")
-        return (await talks.close_talk(person, given.turn, "down") if allowed else "refused"), {}
+        return (await talks.close_talk(person, turn.turn, "down") if allowed else "refused"), {}
     if view.state != "say":
         return "ahead", {}
-    values, problems = turn_values(talks, view, given)
+    values, problems = turn_values(talks, view, turn)
     if problems:
         return "refused", problems
     if view.speaks and not await _allowed(visit, talks):
         return "busy", {"": "busy"}
-    text = json.dumps(values, ensure_ascii=False, sort_keys=True) if view.feels else given.says
-    kept = await talks.say(person, given.turn, values, text, moved=given.moved)
+    text = json.dumps(values, ensure_ascii=False, sort_keys=True) if view.feels else turn.says
+    kept = await talks.say(person, turn.turn, values, text, moved=turn.moved)
     return kept, {}
 
 
-def turn_values(talks: Conversations, view: TalkView, given: PostedTurn) -> tuple[dict[str, Any], dict[str, str]]:
+def turn_values(talks: Conversations, view: TalkView, turn: PostedTurn) -> tuple[dict[str, Any], dict[str, str]]:
     """What a turn says, and what is wrong with it."""
     problems: dict[str, str] = {}
-    leaves = _LEAVES.get(given.do, 0) if view.ends else 0
-    if len(given.says) > talks.terms.characters:
+    leaves = _LEAVES.get(turn.do, 0) if view.ends else 0
+    if len(turn.says) > talks.terms.characters:
         problems["says"] = "error_long"
-    elif not given.says and view.speaks and not leaves:
+    elif not turn.says and view.speaks and not leaves:
         problems["says"] = "error_says"
     if not view.feels:
-        return {"words": len(given.says.split())}, problems
-    number = (
-        int(given.emotion) if given.emotion.isascii() and given.emotion.isdigit() and len(given.emotion) < 4 else -1
-    )
+        return {"words": len(turn.says.split())}, problems
+    number = int(turn.emotion) if turn.emotion.isascii() and turn.emotion.isdigit() and len(turn.emotion) < 4 else -1
     if not 0 <= number <= 100:
         problems["emotion"] = "error_feel"
-    elif not given.moved:
+    elif not turn.moved:
         problems["emotion"] = "moved"
-    says = given.says if view.speaks else ""
-    feeling = given.feeling[:_MOST_LINE] if talks.terms.why else ""
+    says = turn.says if view.speaks else ""
+    feeling = turn.feeling[:_MOST_LINE] if talks.terms.why else ""
     return {"feeling": feeling, "emotion": number, "leaves": leaves, "says": says}, problems
 
 
@@ -198,7 +196,7 @@ def told_at_end(study: Study, view: View) -> ToldAtEnd | None:
 async def show(
     visit: Visit,
     view: View,
-    given: PostedTurn | None = None,
+    turn: PostedTurn | None = None,
     problems: dict[str, str] | None = None,
     status: int = 200,
 ) -> Response:
@@ -220,7 +218,7 @@ async def show(
         w=words,
         shown=blocks(talk.shown or words["listener"]),
         problems=said,
-        given=given or PostedTurn(talk.step, talk.turn, "send"),
+        given=turn or PostedTurn(talk.step, talk.turn, "send"),
         resume=visit.resume_code(view),
         minutes_left=visit.minutes_left(view),
         mark=visit.site.cookies.mark(study.id, view.person),
