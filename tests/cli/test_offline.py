@@ -61,4 +61,4 @@ def test_a_named_folder_without_results_is_said(offline, tmp_path):
     for command in (["compare", "published"], ["reproduce", "eqbench"], ["report", "published:gpt-4-0314"]):
         done = offline(*command, "--data", tmp_path / "data")
         assert done.code == 1
-        assert "eqlab data fetch eqbench" in done.err
+        assert f"eqlab data fetch --data {tmp_path / 'data'} eqbench" in done.err

@@ -2,6 +2,7 @@
 
 import html
 import re
+from contextlib import ExitStack
 from dataclasses import replace
 
 from argon2 import PasswordHasher
@@ -38,11 +39,14 @@ def with_language(design, language):
 
 
 def open_desks(folder, designs, clock=None):
-    store = Store(str(folder / "store.db"))
-    studies = []
-    for design in designs:
-        create_study(store, design, "", "test", {})
-        studies.append(ServedStudy(Participation(store, design, clock) if clock else Participation(store, design)))
+    with ExitStack() as closing:
+        store = Store(str(folder / "store.db"))
+        closing.callback(store.close)
+        studies = []
+        for design in designs:
+            create_study(store, design, "", "test", {})
+            studies.append(ServedStudy(Participation(store, design, clock) if clock else Participation(store, design)))
+        closing.pop_all()
     return store, studies
 
 
@@ -52,8 +56,11 @@ class Site:
     def __init__(self, folder, *designs, clock=None, **settings):
         self.folder = folder
         self.store, self.studies = open_desks(folder, designs or (small_design(panel=PROLIFIC),), clock)
-        self.settings = ServerSettings(**{"secret": SECRET, **settings})
-        self.app = create_app(self.studies, self.settings)
+        with ExitStack() as closing:
+            closing.callback(self.store.close)
+            self.settings = ServerSettings(**{"secret": SECRET, **settings})
+            self.app = create_app(self.studies, self.settings)
+            closing.pop_all()
 
     @classmethod
     def over(cls, store, participations):
