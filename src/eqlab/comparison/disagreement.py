@@ -29,11 +29,11 @@ def furthest_apart(scores: Mapping[str, Mapping[str, float]], titles: Mapping[st
     """Items that at least two subjects answered, largest range first. `scores`: points on the scale of the headline, by
     subject, then by item."""
     items = list(dict.fromkeys(item for score in scores.values() for item in score))
-    aparts = [
+    disagreements = [
         Apart(item, (titles or {}).get(item, ""), {name: own[item] for name, own in scores.items() if item in own})
         for item in items
     ]
-    return sorted((apart for apart in aparts if len(apart.points) > 1), key=lambda one: -one.range)
+    return sorted((apart for apart in disagreements if len(apart.points) > 1), key=lambda one: -one.range)
 
 
 def disagreement(scores: Mapping[str, Mapping[str, float]], titles: Mapping[str, str] | None = None) -> Table | None:

@@ -382,11 +382,11 @@ def _ends(entry: Entry) -> dict[tuple[str, str], float]:
     return {key: fmean(scores) for key, scores in found.items()}
 
 
-def over_speakers_table(beyonds: Sequence[Beyond]) -> Table:
+def over_speakers_table(differences: Sequence[Beyond]) -> Table:
     return Table(
         TITLE,
         ("A", "B", "A − B", "if speakers differ as in published talks"),
-        tuple(beyonds),
+        tuple(differences),
         "Personas and speakers both as samples: the first interval holds for other speakers like these. Two speakers "
         f"know little of all others, and it says so. The second takes it that a speaker moves a listener by up to "
         f"{_SPEAKER_SD:g} points beyond what moves all; where it is more, it is too narrow.",

@@ -192,11 +192,11 @@ def _csv(text: str, name: str) -> list[tuple[int, dict[str, Any]]]:
 
 def _json_lines(text: str, name: str) -> list[tuple[int, dict[str, Any]]]:
     rows = []
-    for line, splitline in enumerate(text.splitlines(), start=1):
-        if not splitline.strip():
+    for line, written in enumerate(text.splitlines(), start=1):
+        if not written.strip():
             continue
         try:
-            row = json.loads(splitline)
+            row = json.loads(written)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{name}:{line}: this is not JSON: {error}.", HINT) from error
         if not isinstance(row, dict):

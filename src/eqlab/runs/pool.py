@@ -22,30 +22,30 @@ def together(store: Reader, runs: Sequence[str], subject: str, config: Benchmark
     return score(subject, config, _scored(store, runs, subject, config), model=model)
 
 
-def pooled(store: Reader, founds: Sequence[Found], score_together: Together = together) -> list[Found]:
+def pooled(store: Reader, scored_runs: Sequence[Found], score_together: Together = together) -> list[Found]:
     """The same runs in the same order; a result that several of them share stands with the first."""
     groups: dict[str, list[tuple[int, int]]] = {}
-    for place, (stored, results) in enumerate(founds):
+    for place, (stored, results) in enumerate(scored_runs):
         for index, (subject, asked) in _paired(stored, results):
             if _may_be_pooled(results[index]):
                 key = f"{_key(stored, subject, asked)} {sorted({item.item for item in results[index].items})}"
                 groups.setdefault(key, []).append((place, index))
-    kept: list[dict[int, Result]] = [dict(enumerate(results)) for _, results in founds]
+    kept: list[dict[int, Result]] = [dict(enumerate(results)) for _, results in scored_runs]
     for places in groups.values():
-        runs = list(dict.fromkeys(founds[place][0].id for place, _ in places))
+        runs = list(dict.fromkeys(scored_runs[place][0].id for place, _ in places))
         if len(runs) < 2:
             continue
         (first, index), *others = places
-        subject, asked = dict(_paired(*founds[first]))[index]
-        model = next(config for config in founds[first][0].config.models if config.subject == subject)
+        subject, asked = dict(_paired(*scored_runs[first]))[index]
+        model = next(config for config in scored_runs[first][0].config.models if config.subject == subject)
         whole = score_together(store, runs, subject, asked, model)
-        seeds = [str(founds[place][0].config.seed) for place, _ in places]
+        seeds = [str(scored_runs[place][0].config.seed) for place, _ in places]
         named = f"seeds {', '.join(seeds)}; {', '.join(runs)}"
         said = f"{len(runs)} runs of this model, taken together as repeats ({named})."
         kept[first][index] = replace(whole, caveats=(*whole.caveats, said))
         for place, other in others:
             del kept[place][other]
-    return [(stored, [own[index] for index in sorted(own)]) for (stored, _), own in zip(founds, kept, strict=True)]
+    return [(stored, [own[index] for index in sorted(own)]) for (stored, _), own in zip(scored_runs, kept, strict=True)]
 
 
 def _paired(stored: StoredRun, results: Sequence[Result]) -> Iterator[tuple[int, tuple[str, BenchmarkConfig]]]:
