@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from claims_items import default, equating, families, groups, halves, kappa, shares, short
 from claims_judges import JUDGES
+from claims_models import MODELS
 from claims_pairs import PAIRS
 from claims_people import ppi, strengths
 from claims_ratings import against_r, effects, power, replies
@@ -234,6 +235,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     **JUDGES,
     **VERDICTS,
     **REST,
+    **MODELS,
 }
 
 

@@ -2,7 +2,7 @@
 baselines, where among people, items needed, what a third score leaves, equal length, another judge."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -290,6 +290,138 @@ def scales(times: int) -> None:
     )
 
 
+def emotions(times: int) -> None:
+    """An emotion's mean change: factors that move a subject each in its own way, as many as emotions have."""
+    from eqlab.analysis.intervals import t_bounds
+    from eqlab.benchmarks.emotionbench.measures import MeasurePlace
+    from eqlab.benchmarks.emotionbench.views import by_factor
+
+    rows = Rows()
+    for alike in (0.0, 0.12, 0.35):
+        for factors, each in ((4, 3), (6, 3), (4, 12), (6, 12)):
+            random = np.random.default_rng(factors * each)
+            places = [MeasurePlace("Anger", f, f"f{f}", f"{f}-{k}") for f in range(factors) for k in range(each)]
+            factor, where = np.repeat(np.arange(factors), each), np.arange(factors * each)
+            alone = together = 0
+            for _ in range(times):
+                means = random.normal(0, math.sqrt(alike), factors)[factor]
+                means = means + random.normal(0, math.sqrt(1 - alike), len(factor))
+                low, high = t_bounds(means.mean(), means.std(ddof=1) / math.sqrt(len(means)), len(means) - 1)
+                alone += low <= 0 <= high
+                units = by_factor(places, where, means)
+                low, high = t_bounds(units.mean or 0.0, (units.sd or 0.0) / math.sqrt(units.n), units.n - 1)
+                together += low <= 0 <= high
+            rows.append((alike, factors, each, share(alone, times), share(together, times)))
+    show(
+        f"EmotionBench, an emotion's mean change: how often the interval holds, {times} subjects a row",
+        ("likeness within a factor (ICC)", "factors", "situations a factor", "situations as units", "factors as units"),
+        rows,
+    )
+
+
+def steps(times: int) -> None:
+    """Versions of equal skill one after the other (`view`, trend): how often some step is called clear."""
+    from types import SimpleNamespace
+    from typing import Any, cast
+
+    from eqlab.comparison.contender import contender
+    from eqlab.comparison.verdict import rank
+    from eqlab.view.trend import _changes
+
+    table, _ = published()
+    rows = Rows()
+    for versions in (2, 4, 8):
+        for n in (20, 60, 171):
+            random = np.random.default_rng(n)
+            said = 0
+            for _ in range(times):
+                chosen = random.integers(0, table.shape[1], n)
+                results = [
+                    _result(table[k][chosen] - table[k].mean() + 70) for k in random.choice(30, versions, replace=False)
+                ]
+                verdict = rank([contender(f"v{k}", result) for k, result in enumerate(results)])
+                own = [
+                    SimpleNamespace(name=f"v{k}", result=result, record=SimpleNamespace(config=SimpleNamespace(id=k)))
+                    for k, result in enumerate(results)
+                ]
+                group = SimpleNamespace(verdicts=(("", verdict),))
+                said += any(words in ("better", "worse") for *_, words in _changes(cast(Any, group), cast(Any, own)))
+            rows.append((versions, n, share(said, times)))
+    show(
+        f"Versions of equal skill: some step is called clear, {times} rows of versions each (should be ≤ .05)",
+        ("versions", "questions", "said"),
+        rows,
+    )
+
+
+def memories(times: int) -> None:
+    """A model that remembers nothing and goes on with the topic: replies share words, or names of three words, with
+    the second half because both are about what the first half said. How often that is called more than chance."""
+    from eqlab.analysis.memorisation import probed
+
+    rows = Rows()
+    common = [f"w{k}" for k in range(400)]
+    weights = 1 / np.arange(1, 401)
+    weights /= weights.sum()
+    for length in (1, 3):
+        for texts in (20, 60):
+            for topical in (0.0, 0.2, 0.4):
+                random = np.random.default_rng(texts)
+
+                def written(
+                    names: Sequence[str], random: Random = random, topical: float = topical, length: int = length
+                ) -> list[str]:
+                    plain = random.choice(common, 40, p=weights)
+                    is_topic = random.random(40) < (topical / length if names else 0)
+                    return [
+                        str(random.choice(names) if own else word) for own, word in zip(is_topic, plain, strict=True)
+                    ]
+
+                said = 0
+                for _ in range(times):
+                    replies, parts = {}, {}
+                    for k in range(texts):
+                        about = [" ".join(f"t{k}x{n}y{part}" for part in range(length)) for n in range(12 // length)]
+                        first = written(about)
+                        told = sorted(set(first) & set(about))
+                        replies[str(k)] = " ".join(written(told))
+                        parts[str(k)] = (" ".join(first), " ".join(written(told)))
+                    found = probed(replies, parts)
+                    said += found.p is not None and found.p < 0.01
+                rows.append((texts, length, f"{topical:.0%}", share(said, times)))
+    show(
+        f"Texts nobody remembers, {times} probes a row: 'more than chance explains' (should be ≤ .01)",
+        ("texts", "words a name", "words about the text's topic", "said"),
+        rows,
+    )
+
+
+def universes(times: int) -> None:
+    """Two arms alike, rated by raters with levels of their own; rules leave out raters: how often a gap is found."""
+    from eqlab.analysis.multiverse import multiverse
+
+    rows = Rows()
+    for raters in (20, 60, 200):
+        random = np.random.default_rng(raters)
+        held = some = total = 0
+        for _ in range(times):
+            rater = np.repeat(np.arange(2 * raters), 10)
+            good = random.normal(0, 0.8, 2 * raters)[rater] + random.logistic(0, 1, len(rater)) > 0
+            slow = random.random(2 * raters) < 0.1
+            rules = {"hasty": slow[rater], "careless": (random.random(2 * raters) < 0.15)[rater]}
+            every = multiverse(good.astype(float), rater < raters, rater, rules)
+            found = [one.low is not None and one.high is not None and not one.low <= 0 <= one.high for one in every]
+            held += len(found) - sum(found)
+            total += len(found)
+            some += any(found)
+        rows.append((raters, share(held, total), share(some, times)))
+    show(
+        f"Two arms alike under every set of two rules: how often intervals hold 0, {times} studies a row",
+        ("raters an arm", "an interval holds 0", "some set of rules finds a gap (not claimed)"),
+        rows,
+    )
+
+
 REST: Mapping[str, tuple[Callable[[int], None], int]] = {
     "reliability": (reliability, 400),
     "situations": (situations, 1000),
@@ -300,4 +432,8 @@ REST: Mapping[str, tuple[Callable[[int], None], int]] = {
     "lengths": (lengths, 400),
     "drifts": (drifts, 400),
     "scales": (scales, 200),
+    "emotions": (emotions, 2000),
+    "steps": (steps, 400),
+    "memories": (memories, 200),
+    "universes": (universes, 1000),
 }

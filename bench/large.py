@@ -4,15 +4,23 @@ Builds a store of many answers (through the product's own planning, reading and 
 `eqlab runs show`, `runs`, `report`, `runs store check`, `backup` and `compact` in processes of their own; then runs few
 and many trials against a loopback server and compares the highest memory of the two.
 
+`--sizes` instead grows one store run by run and asks at each size what the same run takes in it: `runs`, `show`,
+`compare`, `export` and `report` of it, and continuing it where a hundred answers are missing.
+
     python bench/large.py [--answers 200000] [--trials 2000 50000] [--keep FOLDER]
+    python bench/large.py --sizes 200000 2000000 [--engine postgresql] [--keep FOLDER]
 """
 
 import argparse
 import math
+import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,42 +36,63 @@ if TYPE_CHECKING:
 MODELS = 50
 
 
-def build(path: str, wanted: int) -> int:
-    """One run of many models on all benchmarks, every trial answered; returns how many answers there are."""
+PORT = 18431
+"""Where a server answers while a run is continued: the address is part of what a run is."""
+ADDRESS = f"http://127.0.0.1:{PORT}/v1"
+
+
+def build(path: str, wanted: int, runs: Sequence[str] = ("",), models: int = MODELS) -> int:
+    """A run of many models on all benchmarks by each of these labels, every trial answered; returns how many answers
+    one has. `wanted`: of all models, where only some of them are built. Runs with a label can be continued: they have
+    no talks, of which a plan holds the first turn only, and what cannot be read is of a provider that refused, who is
+    not asked again."""
     import eqlab as api
     from eqlab.runs.identity import provenance
 
     store = api.open_store(path)
-    once, twice = (sum(1 for _ in _prepare(1, repeats).plan()) for repeats in (1, 2))
-    repeats = max(1, 1 + math.ceil((wanted / MODELS - once) / (twice - once)))
-    one = _prepare(1, repeats)
+    repeats = _repeats(wanted, runs[0])
+    one = _prepare(1, repeats, runs[0])
     plan = [(name, trial, repeat) for _, name, trial, repeat in one.plan()]
-    config = _prepare(MODELS, repeats).config
-    run, subjects = config.id, [model.subject for model in config.models]
-    everything = ((subject, *rest) for subject in subjects for rest in plan)  # planned once: models are asked the same
-    store.begin_run(config, everything, provenance({}))
     said = {trial.id: _said(one, name, trial) for name, trial, _ in plan}
-    for subject in subjects:
-        answers = [_answer(run, subject, trial, repeat, *said[trial.id]) for _, trial, repeat in plan]
-        store.add_answers(answers)
+    if runs[0]:
+        said = {trial: (text, _settled(reading)) for trial, (text, reading) in said.items()}
+    for label in runs:
+        config = _prepare(models, repeats, label).config
+        run, subjects = config.id, [model.subject for model in config.models]
+        everything = ((subject, *rest) for subject in subjects for rest in plan)  # models are asked the same
+        store.begin_run(config, everything, provenance({}))
+        for subject in subjects:
+            answers = [_answer(run, subject, trial, repeat, *said[trial.id]) for _, trial, repeat in plan]
+            store.add_answers(answers)
     store.close()
-    return len(plan) * len(subjects)
+    return len(plan) * models
 
 
-def _prepare(models: int, repeats: int) -> "Prepared":
+def _repeats(wanted: int, label: str) -> int:
+    """How often models are asked everything to give so many answers."""
+    once, twice = (sum(1 for _ in _prepare(1, repeats, label).plan()) for repeats in (1, 2))
+    return max(1, 1 + math.ceil((wanted / MODELS - once) / (twice - once)))
+
+
+def _prepare(models: int, repeats: int, label: str = "") -> "Prepared":
     from eqlab.benchmarks.registry import load, names
-    from eqlab.core.benchmark import item_sets_of
+    from eqlab.core.benchmark import Talks, item_sets_of
     from eqlab.runs.request import Request, prepare
 
     specs = tuple(f"bench/model-{number:03}" for number in range(models))
     return prepare(
         Request(
             specs,
-            tuple(name for name in names() if "open" in item_sets_of(load(name))),
+            tuple(
+                name
+                for name in names()
+                if "open" in item_sets_of(load(name)) and not (label and isinstance(load(name), Talks))
+            ),
             profile="full",
             repeats=repeats,
             structured=False,
-            base_url="http://localhost:9/v1",
+            base_url=ADDRESS,
+            label=label,
         )
     )
 
@@ -73,6 +102,10 @@ def _said(prepared: "Prepared", name: str, trial: Trial) -> tuple[str, Reading]:
 
     asked, text = prepared.asked[name], answer_to(trial.prompt)
     return text, asked.benchmark.read(trial, text, asked.options)
+
+
+def _settled(reading: Reading) -> Reading:
+    return reading if reading.status == "ok" else replace(reading, status="refused")
 
 
 def _answer(run: str, subject: str, trial: Trial, repeat: int, text: str, reading: Reading) -> Answer:
@@ -91,7 +124,7 @@ def _answer(run: str, subject: str, trial: Trial, repeat: int, text: str, readin
         latency=1.0,
         tokens_in=400,
         tokens_out=20,
-        finish="stop",
+        finish="content_filter" if reading.status == "refused" else "stop",
         at=time.time(),
     )
 
@@ -126,10 +159,120 @@ def looking(folder: Path, answers: int) -> None:
         _line(f"eqlab {shown}", eqlab(*arguments, folder=folder))
 
 
-def _in_own_process(path: Path, answers: int) -> int:
+def _in_own_process(path: Path | str, answers: int, *more: str) -> int:
     """Building needs memory, and a process's highest memory is counted from its parent's on."""
-    command = [sys.executable, __file__, "--build", str(path), str(answers)]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    command = [sys.executable, __file__, "--build", str(path), str(answers), *more]
+    return int(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+EACH = 200_000
+"""Answers of a run of a store that grows, at least."""
+MISSING = 100
+"""Answers that are taken out of a run before it is continued."""
+
+
+@contextmanager
+def growing(folder: Path, engine: str) -> Iterator[str]:
+    if engine == "sqlite":
+        yield str(folder.resolve() / "growing.db")
+        return
+    from postgres import own_postgres
+
+    with own_postgres(durable=True) as server:
+        yield server.uri
+
+
+def sizes(folder: Path, engine: str, wanted: Sequence[int]) -> None:
+    """The same run and the same commands while the store around it grows."""
+    from eqlab.store.access import open_reader
+
+    print(f"| answers | {' | '.join(('MB', 'bytes an answer', 'built, CPU ms an answer', *_COMMANDS))} |")
+    print(f"|---|---|---|---|{'---|' * len(_COMMANDS)}", flush=True)
+    with growing(folder, engine) as where:
+        if "://" in where or not Path(where).exists():  # else of --keep
+            _in_own_process(where, EACH, "0")
+        run = _prepare(MODELS, _repeats(EACH, "0"), "0").config.id
+        for size in wanted:
+            with open_reader(where) as store:
+                runs, each = len(store.run_ids()), store.attempts()[run]
+            begun = _children()
+            missing = range(runs, max(1, round(size / each)))
+            if missing:
+                _in_own_process(where, EACH, *map(str, missing))
+            built = (_children() - begun) / (len(missing) * each) * 1000 if missing else math.nan
+            answers, took = (runs + len(missing)) * each, _bytes(where)
+            cells = [f"{answers:,}", f"{took / 1e6:,.0f}", f"{took / answers:.0f}", f"{built:.3f}" if missing else "–"]
+            print(f"| {' | '.join(cells)} |", end="", flush=True)
+            for arguments in _COMMANDS.values():
+                own = [argument.format(run=run) for argument in arguments]
+                if own[0] == "resume":
+                    _take_out(where, run)
+                    with serving(0.0, PORT):
+                        found = measured([sys.executable, __file__, "--resume", where], folder)
+                else:
+                    found = eqlab(*own, "--store", where, folder=folder)
+                if found.code:
+                    raise SystemExit((folder / "output.txt").read_text())
+                print(f" {found.cpu:.2f} s, {found.memory:.0f} MB |", end="", flush=True)
+            print()
+
+
+_COMMANDS = {
+    "`runs`": ("runs",),
+    "`runs show`": ("runs", "show", "{run}"),
+    "`compare` two": ("compare", "{run}:bench/model-000", "{run}:bench/model-001"),
+    "`export`": ("runs", "export", "{run}", "-o", "run.parquet"),
+    "`report` of the run": ("report", "{run}", "-o", "report.html"),
+    "continued, 100 answers missing": ("resume",),
+}
+
+
+def resume(where: str) -> None:
+    import eqlab as api
+
+    prepared = _prepare(MODELS, _repeats(EACH, "0"), "0")
+    with api.open_store(where) as store:
+        api.run(prepared, store, concurrency=64)
+        left = [planned - answered for answered, planned in store.progress(prepared.config.id).values()]
+    if any(left):
+        raise SystemExit(f"{sum(left)} trials are not answered.")
+
+
+def _take_out(where: str, run: str) -> None:
+    from sqlalchemy import text
+
+    from eqlab.store.engine import open_engine
+
+    engine = open_engine(where)
+    with engine.begin() as connection:
+        some = "SELECT trial_id FROM answers WHERE run_id = :run AND subject = :who AND repeat = 0 LIMIT :count"
+        taken = connection.execute(
+            text(f"DELETE FROM answers WHERE run_id = :run AND subject = :who AND repeat = 0 AND trial_id IN ({some})"),
+            {"run": run, "who": "model:bench/model-000", "count": MISSING},
+        )
+    engine.dispose()
+    if taken.rowcount != MISSING:
+        raise SystemExit(f"{taken.rowcount} answers were taken out instead of {MISSING}.")
+
+
+def _bytes(where: str) -> int:
+    if "://" not in where:
+        return sum(path.stat().st_size for path in Path(where).parent.glob(f"{Path(where).name}*"))
+    from sqlalchemy import text
+
+    from eqlab.store.engine import open_engine
+
+    engine = open_engine(where)
+    with engine.connect() as connection:
+        size = int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
+    engine.dispose()
+    return size
+
+
+def _children() -> float:
+    """Seconds of CPU of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def running(folder: Path, counts: list[int]) -> None:
@@ -152,10 +295,15 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=200_000)
     parser.add_argument("--trials", type=int, nargs="*", default=[2_000, 50_000])
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="Leave the store and the report here.")
+    parser.add_argument("--sizes", type=int, nargs="+", help="Instead: answers of one store that grows.")
+    parser.add_argument("--engine", choices=["sqlite", "postgresql"], default="sqlite")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
+        if arguments.sizes:
+            sizes(folder, arguments.engine, arguments.sizes)
+            return
         if arguments.answers:
             looking(folder, arguments.answers)
         if arguments.trials:
@@ -163,7 +311,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--build"]:
-        print(build(sys.argv[2], int(sys.argv[3])))
+    if sys.argv[1:2] == ["--resume"]:
+        resume(sys.argv[2])
+    elif sys.argv[1:2] == ["--build"]:
+        print(build(sys.argv[2], int(sys.argv[3]), sys.argv[4:] or ("",)))
     else:
         main()

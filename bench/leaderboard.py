@@ -43,22 +43,26 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--models", type=int, default=100)
     arguments = parser.parse_args()
+    seconds, cpu, size = build(arguments.data, arguments.models)
+    print(f"{arguments.models} models: {seconds:.2f} s ({cpu:.2f} s of CPU), front page {size / 1000:.0f} kB")
+
+
+def build(source: Path, models: int) -> tuple[float, float, int]:
+    """Seconds, seconds of CPU, and bytes of the front page."""
     with tempfile.TemporaryDirectory() as folder:
         data, site = Path(folder) / "data", Path(folder) / "site"
-        many(arguments.data, data, arguments.models)
+        many(source, data, models)
         arguments_of = ["eqlab", "leaderboard", "build", str(site), "--no-runs", "--published", "--data", str(data)]
         code = f"import sys; sys.argv = {arguments_of!r}; from eqlab.cli.main import main; main()"
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         subprocess.run(
             [sys.executable, "-c", "import eqlab.publish.leaderboard.build, polars"], check=True, env=environment
         )
-        started = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, env=environment)
-        seconds = time.perf_counter() - started
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = used.ru_utime + used.ru_stime
-        size = (site / "index.html").stat().st_size
-        print(f"{arguments.models} models: {seconds:.2f} s ({cpu:.2f} s of CPU), front page {size / 1000:.0f} kB")
+        started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], check=True, env=environment, stdout=subprocess.DEVNULL)
+        seconds, used = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+        return seconds, cpu, (site / "index.html").stat().st_size
 
 
 if __name__ == "__main__":

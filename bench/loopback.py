@@ -17,9 +17,9 @@ CHAT = SUPPORT / "server.py"
 
 
 @contextmanager
-def serving(latency: float) -> Iterator[str]:
-    """The address of a chat server that answers after `latency` seconds."""
-    server = Process(CHAT, "--latency", str(latency))
+def serving(latency: float, port: int = 0) -> Iterator[str]:
+    """The address of a chat server that answers after `latency` seconds; on a port of its own, or on this one."""
+    server = Process(CHAT, "--latency", str(latency), port=port)
     try:
         yield f"{server.url}/v1"
     finally:
@@ -29,9 +29,9 @@ def serving(latency: float) -> Iterator[str]:
 class Process:
     """A server script in a process of its own, on a port of its own; it answers when this is made."""
 
-    def __init__(self, script: Path, *arguments: str) -> None:
+    def __init__(self, script: Path, *arguments: str, port: int = 0) -> None:
         with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
+            probe.bind(("127.0.0.1", port))
             self._port = int(probe.getsockname()[1])
         self.url = f"http://127.0.0.1:{self._port}"
         self._command = [sys.executable, str(script), "--port", str(self._port), *arguments]
@@ -47,6 +47,16 @@ class Process:
                     return
             time.sleep(0.05)
         raise SystemExit(f"{self._command[1]} did not start.")
+
+    def spent(self) -> float:
+        """Seconds of CPU so far, with those of its own processes; 0 where the system has no /proc."""
+        own = self._process.pid
+        try:
+            children = Path(f"/proc/{own}/task/{own}/children").read_text().split()
+            stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in (own, *children)]
+        except OSError:
+            return 0.0
+        return sum(int(ticks) for stat in stats for ticks in stat[11:13]) / os.sysconf("SC_CLK_TCK")
 
     def kill(self) -> None:
         self._end(signal.SIGKILL)

@@ -1,6 +1,6 @@
 """Other people's software, tried: gets what can be had, runs tests/real, and makes the table of docs/evidence/real.md.
 
-    python bench/real.py [--install-only] [--only EXPRESSION]
+    python bench/real.py [--install-only | --no-install] [--only EXPRESSION]
 
 What is fetched (npm and the package index, 2 GB with torch) lies in EQLAB_REAL, else in the user's cache."""
 
@@ -81,12 +81,14 @@ def table(rows: list[dict[str, str]], before: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--install-only", action="store_true")
+    parser.add_argument("--no-install", action="store_true", help="browsers need none of it")
     parser.add_argument("--only", default="", help="as pytest -k; rows of other software stay")
     arguments = parser.parse_args()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ["EQLAB_REAL_ALL"] = "1"
     sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests")]
-    install()
+    if not arguments.no_install:
+        install()
     if arguments.install_only:
         return
     rows = tests(arguments.only)

@@ -4,8 +4,8 @@ Everything is CPU time, which neighbours on the machine change least, and every 
 turns; each is the median of `--times`. `--write` puts the table into docs/evidence/performance.md, and with it what
 other scripts of this folder print: every figure of that page stands between two marks that name its command.
 
-    python bench/speed.py [--times 5] [--models 1000] [--answers 205900] [--only start ask rank report] [--write]
-    python bench/speed.py --sections profile large peers study embedded [--write]   (an hour; peers are installed)
+    python bench/speed.py [--times 5] [--models 1000] [--answers 205900] [--only start ask rank report board] [--write]
+    python bench/speed.py --sections profile large sizes peers study embedded [--write]   (hours; peers are installed)
 """
 
 import argparse
@@ -23,7 +23,9 @@ from pathlib import Path
 from statistics import median
 
 import large
+import leaderboard
 import runner
+import view
 from loopback import eqlab, measured, serving
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "performance.md"
@@ -31,6 +33,7 @@ END = "<!-- end -->"
 SECTIONS = {
     "profile": "runner.py --profile",
     "large": "large.py",
+    "sizes": "large.py --sizes 200000 2000000",
     "peers": "peers.py --requests 2000 --latency 1.0 --in-flight 64",
     "study": "study.py",
     "embedded": "embedded.py",
@@ -149,7 +152,7 @@ def rank_worker(models: int) -> None:
 
 
 def report(times: int, answers: int) -> Iterator[Row]:
-    """The report of a large run, and its score table alone, beside reading the same answers off the disk."""
+    """The report of a large run beside reading the same answers off the disk; and `eqlab view` of it, started again."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         stored = large.build(str(folder / "eqlab.db"), answers)
@@ -160,8 +163,33 @@ def report(times: int, answers: int) -> Iterator[Row]:
         floor, took = [], []
         for _ in range(times):
             floor.append(measured([sys.executable, "-c", read], folder).cpu)
-            took.append(eqlab("report", folder=folder).cpu)
-        yield Row(f"`eqlab report` of {stored:,} answers", median(took), "SQLite reads them", median(floor), 10.0)
+            took.append(eqlab("report", folder=folder))
+            if took[-1].code:
+                raise SystemExit((folder / "output.txt").read_text())
+        work = f"`eqlab report` of {stored:,} answers"
+        yield Row(work, median(one.cpu for one in took), "SQLite reads them", median(floor), 10.0)
+        yield Row(f"{work} (wall clock)", median(one.wall for one in took), "a second", 1.0, 5.0)
+        two = ("compare", "bench/model-000", "bench/model-001")
+        large.build(str(folder / "two.db"), answers, models=2)
+        both = [[eqlab(*two, "--store", store, folder=folder).cpu for store in ("eqlab.db", "two.db")] for _ in floor]
+        ours, alone = (median(column) for column in zip(*both, strict=True))
+        yield Row("`eqlab compare` of two of their 50 models", ours, "the same, a run of these two alone", alone, 2.0)
+        first = view.scored(folder / "eqlab.db")
+        yield Row("`eqlab view` of them until all is scored, first start (wall clock)", first, "a second", 1.0, 60.0)
+        pages = list(zip(*(view.again(folder / "eqlab.db") for _ in range(times)), strict=True))
+        for page, seconds in zip(("first page", "first page with every table", "page of the run"), pages, strict=True):
+            yield Row(f"the same, started again: {page} (wall clock)", median(seconds), "a second", 1.0, 1.0)
+
+
+def board(times: int, models: int = 100) -> Iterator[Row]:
+    """A leaderboard of published results, copied until there are enough; none without their files."""
+    data = os.environ.get("EQLAB_DATA", "")
+    if not data:
+        return
+    built = [leaderboard.build(Path(data), models) for _ in range(times)]
+    yield Row(f"`eqlab leaderboard build` of {models} models (wall clock)", median(one[0] for one in built), "a second",
+              1.0, 5.0)  # fmt: skip
+    yield Row(f"front page of {models} models", built[0][2] / 1000, "a kilobyte", 1.0, 200.0, "kB")
 
 
 def _cpu(work: Callable[[], object]) -> float:
@@ -207,7 +235,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--models", type=int, default=1000)
     parser.add_argument("--answers", type=int, default=205_900)
-    parser.add_argument("--only", nargs="+", choices=["start", "ask", "rank", "report"])
+    parser.add_argument("--only", nargs="+", choices=["start", "ask", "rank", "report", "board"])
     parser.add_argument("--sections", nargs="+", choices=list(SECTIONS), default=[], help="instead of the table")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
@@ -216,6 +244,7 @@ def main() -> None:
         "ask": lambda: ask(arguments.times),
         "rank": lambda: rank(arguments.models),
         "report": lambda: report(arguments.times, arguments.answers),
+        "board": lambda: board(arguments.times),
     }
     here = where()
     for name in arguments.sections:

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.request import urlopen
 
 import _support  # noqa: F401
 import aiohttp
@@ -175,23 +176,28 @@ def floor_of(people: int, pages: int, every: float, ramp: float) -> Load:
 
 
 def steady(kind: str, people: int, pages: int, every: float, ramp: float, floor: Load) -> None:
-    """Many people saving in a rhythm. They arrive one after the other, over some rounds of it. CPU is the server's, its
-    start included, for each request and for each save with the page that follows; errors are requests sent again."""
+    """Many people saving in a rhythm. They arrive one after the other, over some rounds of it. CPU is the server's from
+    its first reply on, for each request and for each save with the page that follows (and its share of arrivals);
+    errors are requests sent again."""
     with store(kind) as where:
         workers = "2" if kind == "postgresql" else "1"
         sizes = ("--places", str(people), "--pages", str(pages))
         server = Process(SERVER, "--store", where, *sizes, "--workers", workers)
+        with urlopen(f"{server.url}/health") as ready:
+            ready.read()
+        begun = server.spent()
         load = asyncio.run(crowd(server.url, people, pages, every, ramp))
         server.stop()
         rows, states, _ = stored(where)
-    cpu = 1000 * server.cpu / (len(load.saves) + len(load.consents) + len(load.pages))
+    cpu = 1000 * (server.cpu - begun)
+    requests = len(load.saves) + len(load.consents) + len(load.pages)
     p50, p99 = percentile(load.saves, 0.5), percentile(load.saves, 0.99)
     f50, f99 = percentile(floor.saves, 0.5), percentile(floor.saves, 0.99)
     print(
         f"{kind:<11} {people:>6} {len(load.saves):>6} {p50:>8.1f} {p99:>8.1f} {f50:>8.1f} {f99:>8.1f} "
         f"{p50 / f50:>6.1f}x {p99 / f99:>6.1f}x {load.acknowledged:>7} {rows:>7} "
-        f"{_same(rows, load.acknowledged):>9} {states['finished']:>8} {cpu:>8.2f} "
-        f"{1000 * server.cpu / len(load.saves):>8.2f} {load.retries:>7}",
+        f"{_same(rows, load.acknowledged):>9} {states['finished']:>8} {cpu / requests:>8.2f} "
+        f"{cpu / len(load.saves):>8.2f} {load.retries:>7}",
         flush=True,
     )
 

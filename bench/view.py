@@ -2,19 +2,23 @@
 stays where it is.
 
 Builds a store of many answers (`bench/large.py`), serves it in a process of its own, and asks for pages as a browser
-does: at once after the start, while results are being scored, and when all are.
+does: at once after the start, while results are being scored, and when all are. Then once more with a server that
+finds the scores of the first.
 
     python bench/view.py [--answers 200000] [--store FILE]
 """
 
 import argparse
 import http.cookiejar
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import _support  # noqa: F401
@@ -22,6 +26,8 @@ from large import build
 
 PAGES = 200
 """Requests between the two measurements of memory."""
+READY = "Compare the chosen"
+"""What stands under a table of scores."""
 LIMIT = 200_000
 """Bytes that no page may pass."""
 
@@ -53,6 +59,31 @@ def told(what: str, page: str, seconds: float) -> None:
     print(f"{what:<58} {seconds:6.2f} s  {size / 1000:6.1f} kB{'' if size <= LIMIT else '  TOO LARGE'}")
 
 
+def again(path: Path) -> tuple[float, float, float]:
+    """Seconds from the address to the first page and to its tables, and to a run's page, of a server that finds the
+    scores of an earlier one."""
+    with served(path) as (browser, _):
+        begun = time.perf_counter()
+        page, first = browser.get(browser.address)
+        while READY not in page or "being scored" in page:
+            time.sleep(0.1)
+            page, _ = browser.get("/")
+        tables = time.perf_counter() - begun
+        run = re.findall(r'href="/run/(\w+)"', page)[0]
+        return first, tables, browser.get(f"/run/{run}")[1]
+
+
+def scored(path: Path) -> float:
+    """Seconds until a server that finds nothing has scored everything."""
+    begun = time.perf_counter()
+    with served(path) as (browser, _):
+        page, _ = browser.get(browser.address)
+        while READY not in page or "being scored" in page:
+            time.sleep(1)
+            page, _ = browser.get("/")
+    return time.perf_counter() - begun
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--answers", type=int, default=200_000)
@@ -65,18 +96,27 @@ def main() -> None:
         measure(path)
 
 
-def measure(path: Path) -> None:
+@contextmanager
+def served(path: Path) -> Iterator[tuple[Browser, int]]:
+    """A browser that knows the address of a server of this store, and the server's process."""
     command = [sys.executable, "-m", "eqlab", "view", "--no-browser", "--store", str(path)]
-    begun = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    environment = {**os.environ, "EQLAB_HOME": str(path.parent)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         try:
             if server.stdout is None:
                 raise SystemExit("no address")
-            browser = Browser(server.stdout.readline().strip())
-            print(f"{'the address is printed after':<58} {time.perf_counter() - begun:6.2f} s")
-            visit(browser, server.pid)
+            yield Browser(server.stdout.readline().strip()), server.pid
         finally:
             server.terminate()
+
+
+def measure(path: Path) -> None:
+    begun = time.perf_counter()
+    with served(path) as (browser, process):
+        print(f"{'the address is printed after':<58} {time.perf_counter() - begun:6.2f} s")
+        visit(browser, process)
+    for what, seconds in zip(("first page", "first page with its tables", "run"), again(path), strict=True):
+        print(f"{f'started again: {what}':<58} {seconds:6.2f} s")
 
 
 def visit(browser: Browser, process: int) -> None:
@@ -90,7 +130,7 @@ def visit(browser: Browser, process: int) -> None:
     told("compare two, nothing scored", *browser.get(pick))
     begun = time.perf_counter()
     page = first
-    while "being scored" in page or "Compare the chosen" not in page:
+    while "being scored" in page or READY not in page:
         time.sleep(2)
         page, _ = browser.get("/")
     print(f"{'everything is scored after':<58} {time.perf_counter() - begun:6.2f} s")

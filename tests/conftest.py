@@ -130,12 +130,24 @@ def references(published: Path) -> dict[str, dict[str, int]]:
 
 
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test touches the user's store or reads the user's settings; the model cache is shared, it is read only."""
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No test touches the user's store or reads the user's settings; the model cache is shared, it is read only. What a
+    command puts into the environment (`--prices` does) ends with its test: fixtures of a module or session come between
+    tests and would see it."""
+    before = _environment()
     monkeypatch.setenv("EQLAB_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "200")  # tables are read by what they say, not by where they break
     for name in ("EQLAB_STORE", "EQLAB_DATA", "EQLAB_MIRROR", "EQLAB_PRICES", "EQLAB_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+    yield
+    monkeypatch.undo()
+    for name in _environment().keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
 
 
 class Done(NamedTuple):

@@ -309,6 +309,43 @@ def test_what_the_readme_says_a_run_costs_is_what_a_dry_run_says(eqlab):
         assert said == [one["calls"], one["tokens_in"][0], *one["tokens_out"]], flags
 
 
+def test_every_sentence_that_decides_something_has_its_simulation():
+    """In the files where verdicts are made: a new sentence is a claim with a row of evidence, or is said to be none."""
+    import tomllib
+
+    import sentences
+
+    known = tomllib.loads((ROOT / "bench" / "claims.toml").read_text("utf-8"))
+    rows = TEXT["evidence/coverage.md"]
+    claimed = {text for own in known["claims"].values() for text in own} | set(known["no_row"])
+    assert [name for name in known["claims"] if f"`{name}`" not in rows and f"| {name} |" not in rows] == []
+    files = {path.relative_to(sentences.SOURCE).as_posix() for path in (sentences.SOURCE / "comparison").glob("*.py")}
+    said = {}
+    for name in files | set(known["no_claim"]):
+        source = (sentences.SOURCE / name).read_text("utf-8")
+        said[name] = dict.fromkeys(sentences.patterns(source, errors=False))
+    new = [
+        text for name, own in said.items() for text in own if text not in {*claimed, *known["no_claim"].get(name, ())}
+    ]
+    assert new == [], "put each into bench/claims.toml: under a simulation, or under no_claim"
+    gone = {*claimed, *(text for own in known["no_claim"].values() for text in own)}
+    assert gone - {text for own in said.values() for text in own} == set(), "no file says these any more"
+
+
+def test_no_sentence_is_wrong_more_often_than_it_claims():
+    """In the worlds of the page: where .05 is claimed no rate is above .07, where .025 is none above .05."""
+    table = TEXT["evidence/coverage.md"].partition("## What is said")[2].partition("\n## ")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")
+    ]
+    most = {".05": 0.07, ".025": 0.05, ".01": 0.02}
+    judged = [
+        (row[0], max(map(float, re.findall(r"(?<!± )\.\d+", row[3]))), most[row[4]]) for row in rows if row[4] in most
+    ]
+    assert len(judged) >= 25
+    assert [(said, rate) for said, rate, limit in judged if rate > limit] == []
+
+
 def test_sentences_are_found_in_code_and_docstrings_are_none():
     import sentences
 
@@ -317,4 +354,14 @@ def test_sentences_are_found_in_code_and_docstrings_are_none():
     )
     assert list(sentences.patterns(source)) == ["There is no file ….", "Name another one, please."]
     assert sentences.example("There is no file ….", "eqlab: There is no file items. Name") == "There is no file items."
-    assert sentences.PAGE.is_file()
+    counted = """say(f"Nobody used {many(n, 'reply', 'replies')}.")"""
+    assert list(sentences.patterns(counted)) == ["Nobody used … replies."]
+
+
+def test_the_page_of_sentences_has_every_sentence():
+    import sentences
+
+    lines = set(sentences.PAGE.read_text("utf-8").splitlines())
+    lines = {line.rstrip() for line in lines if line.startswith("- ")}
+    said = {sentences.listed(pattern).rstrip() for found in sentences.every_pattern().values() for pattern in found}
+    assert (said - lines, lines - said) == (set(), set()), "python bench/sentences.py writes the page anew"

@@ -83,7 +83,7 @@ def test_a_benchmark_in_one_file(registered, server, tmp_path, eqlab):
     assert "above people" in done.out
     assert "near would stand above 100 %" in done.out
     assert "the same to each 4.1, falling by place" in done.out
-    assert "8 answers did not add up as asked and were scaled to the total." in done.out
+    assert "8 answers were scaled to the total: the sum was not as asked." in done.out
     near, flat, _ = json.loads(eqlab("run", "near", "flat", "sums", *asked, "--json").out)["results"]
     assert (near["headline"]["value"], near["better"], near["norms"]["source"]) == (0.0, "lower", "invented people")
     assert flat["headline"]["value"] == pytest.approx(near["baselines"][0]["value"])
@@ -173,7 +173,7 @@ def test_what_a_benchmark_does_not_count_is_counted_for_it(registered, server, t
     asked = ("run", "m", "-b", "stronger", "--base-url", server.url)
     done = eqlab(*asked)
     assert done.code == 1
-    assert "m: none of 1 answers could be used" in done.err
+    assert "m: none of 1 answer could be used" in done.err
     assert "unparseable" in done.out
     server.reply = lambda body, number: "A"
     assert eqlab(*asked, "--seed", 1).code == 0

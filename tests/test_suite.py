@@ -102,3 +102,11 @@ def test_a_test_that_hangs_or_dies_ends_the_run_with_its_name(tmp_path, body, wo
         assert "crashed while running 'test_bad.py::test_hangs'" in said
         assert "Worker gw" in said
         assert " 2 passed" in said
+
+
+def test_what_a_command_puts_into_the_environment_ends_with_its_test():
+    """A price table that is not there, named in one test, was still named while a later module's store was scored."""
+    tests = ["cli/test_missing_files.py", "view/test_view_runs.py::test_results_are_kept_without_texts"]
+    command = [*PYTEST, "-p", "no:randomly", *(str(ROOT / "tests" / test) for test in tests)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=os.environ | ALONE, timeout=300)
+    assert done.returncode == 0, done.stdout

@@ -41,20 +41,21 @@ def found(replies: list[LengthReply]) -> EqualLength:
 
 
 @pytest.mark.parametrize("lost", [0.0, 0.25])
-def test_the_slope_and_its_error_are_those_of_regression_with_dummies_and_clusters(lost: float) -> None:
+def test_the_slope_and_its_error_are_those_of_regression_with_dummies_and_a_jackknife(lost: float) -> None:
     replies = drawn(1, lost=lost)
     who = sorted({r.subject for r in replies})
     item = sorted({r.item for r in replies})
     design = np.array(
         [[r.doublings, *(float(r.subject == s) for s in who), *(float(r.item == q) for q in item[1:])] for r in replies]
     )
-    fit = sm.OLS([r.points for r in replies], design).fit(
-        cov_type="cluster", cov_kwds={"groups": [item.index(r.item) for r in replies], "use_correction": False}
-    )
+    fit = sm.OLS([r.points for r in replies], design).fit()
     own = found(replies)
     assert own.slope.value == pytest.approx(fit.params[0], rel=1e-9)
     g = len(item)
-    assert own.slope.se == pytest.approx(fit.bse[0] * math.sqrt(g / (g - 1)), rel=1e-9)
+    group = np.array([item.index(r.item) for r in replies])
+    x, y = (sm.OLS(z, design[:, 1:]).fit().resid for z in (design[:, 0], [r.points for r in replies]))
+    without = np.array([sm.OLS(y[group != k], x[group != k]).fit().params[0] for k in range(g)])
+    assert own.slope.se == pytest.approx(math.sqrt((g - 1) * without.var(ddof=1)) * math.sqrt(g / (g - 1)), rel=1e-9)
     assert own.slope.n == g
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.analysis.pattern import linearised, shape, sums
+from eqlab.analysis.pattern import agreement, linearised, shape, sums
 
 RANDOM = np.random.default_rng(3)
 NORMS = RANDOM.dirichlet(np.ones(4), 40) * 10
@@ -69,3 +69,9 @@ def test_never_beyond_one_and_its_parts_have_its_mean(answers):
     found = shape(parts)
     assert -1 - 1e-9 <= found.value <= 1 + 1e-9
     assert fmean(linearised(parts, "abcdef"[: len(parts)])) == pytest.approx(found.value, abs=1e-9)
+
+
+def test_without_its_interval_it_is_the_same_number():
+    for answers in (of(ANSWERS, NORMS), of(np.full((8, 4), 2.5), NORMS[:8])):
+        assert agreement(answers) == shape(answers).value
+    assert agreement([]) == 0

@@ -21,6 +21,7 @@ from eqlab.analysis.two_samples import (
     welch_comparison,
 )
 from eqlab.core.errors import UsageError
+from eqlab.study.results import redo_script
 
 sm = Later("statsmodels.api")
 stats = Later("scipy.stats")
@@ -147,6 +148,17 @@ def test_nothing_is_told_of_too_few(groups):
 
 def test_values_that_do_not_vary_have_no_error():
     assert adjusted_differences([1.0] * 6, ["a"] * 3 + ["b"] * 3, [1.0, 2.0, 3.0] * 2, "a") == []
+
+
+def test_what_is_explained_without_a_rest_has_no_error():
+    """Rounding must not pass for an error that makes everything significant."""
+    before = [0.1, 0.7, 0.3, 0.9, 0.2, 0.6]
+    values = [0.3 * one + 0.1 for one in before]
+    groups = ["a", "b"] * 3
+    assert adjusted_differences(values, groups, before, "a") == []
+    people = [[one] for one in zip(groups, before, values, strict=True)]
+    assert redo_script._adjusted(people, "a") == {}
+    assert redo_script._adjusted([*people, [("a", 0.5, 0.9)]], "a") != {}
 
 
 def test_lists_of_different_length_are_refused():

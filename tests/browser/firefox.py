@@ -15,7 +15,7 @@ from typing import Any
 
 import aiohttp
 
-PATIENCE = 60
+PATIENCE = 120.0
 """Seconds that an answer of the browser may take."""
 SETTINGS = """
 user_pref("browser.shell.checkDefaultBrowser", false);
@@ -134,12 +134,13 @@ def firefox(profile: Path, scheme: str = "light") -> Iterator[Firefox | None]:
             if address is None:
                 raise RuntimeError(f"firefox opened no door: {told[-500:]}")
             session = asyncio.run_coroutine_threadsafe(_session(), loop).result(PATIENCE)
-            opening = session.ws_connect(f"{address[1]}/session", max_msg_size=2**26)
-            socket = asyncio.run_coroutine_threadsafe(_awaited(opening), loop).result(PATIENCE)
-            threading.Thread(target=lambda: process.stderr and process.stderr.read(), daemon=True).start()
-            yield Firefox(loop, socket)
-            asyncio.run_coroutine_threadsafe(socket.close(), loop).result(PATIENCE)
-            asyncio.run_coroutine_threadsafe(session.close(), loop).result(PATIENCE)
+            try:
+                opening = session.ws_connect(f"{address[1]}/session", max_msg_size=2**26)
+                socket = asyncio.run_coroutine_threadsafe(_awaited(opening), loop).result(PATIENCE)
+                threading.Thread(target=lambda: process.stderr and process.stderr.read(), daemon=True).start()
+                yield Firefox(loop, socket)
+            finally:  # its socket with it
+                asyncio.run_coroutine_threadsafe(session.close(), loop).result(PATIENCE)
         finally:
             process.terminate()
             process.wait(PATIENCE)

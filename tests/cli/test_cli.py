@@ -208,6 +208,7 @@ SLOW = [
     "aiohttp",
     "alembic",
     "asyncio",
+    "email.message",
     "jinja2",
     "multiprocessing",
     "numpy",
@@ -227,16 +228,16 @@ SLOW = [
 NEEDED = {
     "": [],
     "--help": [],
-    "--version": [],
     "study --help": [],
     "runs": [],
     "models": [],
     "runs store check": [],
     "data list": [],
     "runs show last": [],
-    "compare last --json": ["numpy", "scipy"],
+    "compare last --json": ["email.message", "numpy", "scipy"],
     "report last -o r.html": ["jinja2"],
     "runs export last -o x.csv": ["polars"],
+    "--version": [],
 }
 """Commands, and what each needs of what is slow to import, beside what those above it need."""
 
@@ -264,6 +265,18 @@ def test_a_command_imports_what_it_needs_and_no_more(eqlab, server, tmp_path):
         expected[command] = sofar
     assert loaded == expected, done.stderr
     assert {"r.html", "x.csv"} <= {path.name for path in tmp_path.iterdir()}, done.stderr
+
+
+def test_published_models_are_compared_without_what_runs_need(published, tmp_path):
+    names = ["published:gpt-4-0613", "published:gpt-3.5-turbo-0613"]
+    script = (
+        "import sys\nfrom eqlab.cli.main import main\ntry:\n    main()\n"
+        f"except SystemExit:\n    print('loaded', *[name for name in {SLOW} if name in sys.modules])\n"
+    )
+    command = [sys.executable, "-c", script, "compare", *names, "--data", str(published)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert "gpt-4-0613" in done.stdout, done.stderr
+    assert done.stdout.splitlines()[-1].split() == ["loaded", "numpy", "scipy"]
 
 
 @pytest.mark.parametrize("benchmark", ["eqbench", "emotionbench", "empathy"])

@@ -10,7 +10,7 @@ from reading import reader
 from typer.main import get_command
 
 from eqlab.cli.main import app
-from eqlab.cli.plain import pasteable
+from eqlab.cli.plain import next_step, pasteable
 from eqlab.cli.tree import takes
 
 GIVEN = ["--store", "a b.db", "--data=some data", "--base-url", "http://localhost:1/v1"]
@@ -64,6 +64,14 @@ def test_an_address_is_not_carried_to_a_model_elsewhere(monkeypatch):
     assert pasteable("Next: eqlab run PROVIDER/MODEL") == "Next: eqlab run PROVIDER/MODEL"
     assert pasteable("a judge ('eqlab judge MODEL --on RUN')") == "a judge ('eqlab judge MODEL --on RUN')"
     assert "http" in pasteable("Next: eqlab run OTHER")
+
+
+def test_another_model_is_asked_the_same_questions(monkeypatch):
+    asked = ["-b", "eqbench", "--limit", "40", "--items=my items.toml", "-o", "revision=yes", "--structured"]
+    asked += ["-bempathy", "-orules=paper"]
+    monkeypatch.setattr(sys, "argv", ["eqlab", "run", "m", *asked, "--label", "main", "--report", "r.html"])
+    hint = next_step("3f2a", ["model:m"])
+    assert shlex.split(hint[hint.index("eqlab run") : hint.index(";")]) == ["eqlab", "run", "OTHER/MODEL", *asked]
 
 
 def test_what_a_run_prints_next_can_be_pasted(eqlab, server, tmp_path):

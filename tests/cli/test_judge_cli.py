@@ -120,7 +120,7 @@ def test_ratings_from_a_file(eqlab, tmp_path):
     )
     done = eqlab("ratings", "import", "r.csv", "--name", "pilot", "--report", "people.html")
     assert done.code == 0, done.err
-    assert "3 ratings of 2 people (3 new, 1 rows left out)" in done.out
+    assert "3 ratings of 2 people (3 new, 1 row left out)" in done.out
     assert "r.csv, line 5: 'x' is not a rating" in " ".join(done.err.split())
     assert (tmp_path / "people.html").stat().st_size > 5000
     again = json.loads(eqlab("ratings", "import", "r.csv", "--name", "pilot", "--json").out)

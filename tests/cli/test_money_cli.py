@@ -179,7 +179,8 @@ def test_by_batch_from_the_command_line_and_for_judges_too(eqlab, monkeypatch):
         address = ["--base-url", house.url, "--batch", "--poll", "0.05", "--store", "s.db"]
         done = eqlab("run", house.model, "-b", "eqbench", "--limit", "6", "--profile", "full", *address)
         assert done.code == 0, done.err
-        assert "5 questions sent as batch msgbatch_001" in done.err
+        # On a starved machine the sending may go unconfirmed: the batch is then looked for, and taken in all the same.
+        assert "batch msgbatch_001 taken in: 5 answers" in done.err
         # One directly, five at half the price of 400 tokens in (100 of them cached) and 20 out.
         whole = (300 * 5 + 100 * 0.5 + 20 * 25) / 1e6
         cost = json.loads(
@@ -197,8 +198,7 @@ def test_by_batch_from_the_command_line_and_for_judges_too(eqlab, monkeypatch):
             "usage": {"input_tokens": 300, "output_tokens": 2},
         }
         done = eqlab("judge", house.model, "--on", "author", "--limit", "5", *address)
-        assert "sent as batch msgbatch_002" in done.err, done.err
-        assert "taken in: 4 answers" in done.err
+        assert "batch msgbatch_002 taken in: 4 answers" in done.err, done.err
         assert len(house.sent) == len(set(house.sent))
 
 

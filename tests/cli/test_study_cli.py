@@ -13,7 +13,7 @@ def test_a_study_of_two_models_from_the_first_commands(eqlab, server, tmp_path):
     assert checked.code == 0, checked.err
     assert "12 places." in checked.out  # 2 arms, 2 batches, 3 people
     assert "warm" in checked.out
-    assert "! The file still says 'CHANGE ME'" in checked.out
+    assert "! consent.contact still says 'CHANGE ME'" in checked.out
     body = json.loads(eqlab("study", "check", "rating.toml", "--json").out)
     assert [arm["places"] for arm in body["arms"]] == [6, 6]
     assert body["cost"] == body["rewards"] + body["fees"]

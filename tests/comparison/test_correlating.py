@@ -121,7 +121,7 @@ def test_relatives_count_as_one_family(tmp_path):
         found
     )
     path.write_text("\n".join(["model,mmlu,family", *(row[:-2] + "f0" for row in rows)]))
-    assert "12 models of 1 families, too few for an interval" in sentence(correlate(ours(), read_scores(path)[0]))
+    assert "12 models of 1 family, too few for an interval" in sentence(correlate(ours(), read_scores(path)[0]))
 
 
 def test_what_a_third_score_leaves():

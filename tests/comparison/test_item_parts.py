@@ -95,7 +95,7 @@ def test_people_against_models():
     assert table.rows[0][1].low < 25 < table.rows[0][1].high
     assert between_people(dict(list(models.items())[:4]), people, items) == ()
     (empty,) = between_people(models, {name: {"q0": 50.0} for name in [*list(people)[:3], "a", "b"]}, items)
-    assert "1 items" in empty.note or empty.rows == ()
+    assert "1 item" in empty.note or empty.rows == ()
 
 
 def test_the_same_items_asked_otherwise():

@@ -25,7 +25,7 @@ def test_a_planted_item_comes_first_and_a_family_is_seen():
     found = item_report(own, families)
     assert found.tables[0].rows[0][0] == "q3"
     assert dict(found.items)["q3"].rest < 0
-    assert "1 of 20 items correlate negatively" in found.sentence
+    assert "1 of 20 items correlates negatively" in found.sentence
     assert found.tables[-1].rows[0][0] == "q5"
     assert found.tables[-1].rows[0][1].value == pytest.approx(20, abs=6)
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from eqlab.analysis.intervals import mean_estimate
 from eqlab.comparison.contender import REFERENCE, Contender, contender, lost_of, told_apart, why_no_rank
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import ALPHA, pair, paired_on, rank
@@ -229,6 +230,25 @@ def test_baselines_are_held_against_the_weak_ones():
     floor = (Baseline("random", 10), Baseline("all fives", 62))
     found = rank([bare("a", 80, 75, 85, baselines=floor), bare("c", 60, 55, 65, baselines=floor)])
     assert conclusion(found).endswith("c is not clearly better than 'all fives', a no-skill baseline (62.0).")
+
+
+def test_a_few_large_losses_are_not_passed_over_beside_a_baseline():
+    """Twenty points skewed to the left: Student's interval ends above the baseline, the one that knows the skew not."""
+    points = [95.0] * 17 + [60.0, 70.0, 80.0]
+    score = mean_estimate("score", points)
+    floor = (Baseline("always 3", score.low - 0.5),)
+    skewed = Contender("m", score, {str(k): value for k, value in enumerate(points)}, baselines=floor)
+    assert "m is not clearly better than 'always 3'" in conclusion(rank([skewed]))
+    mirrored = replace(skewed, points={k: 2 * score.value - value for k, value in skewed.points.items()})
+    assert "no-skill" not in conclusion(rank([mirrored]))
+    down = replace(
+        skewed,
+        better="lower",
+        score=mean_estimate("score", [-value for value in points]),
+        points={k: -value for k, value in skewed.points.items()},
+        baselines=(Baseline("always 3", 0.5 - score.low),),
+    )
+    assert "m is not clearly better than 'always 3'" in conclusion(rank([down]))
 
 
 def test_a_result_becomes_a_contender():

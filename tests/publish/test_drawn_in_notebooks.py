@@ -1,5 +1,6 @@
 """What Python's verbs return prints its verdict and can be drawn."""
 
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -40,6 +41,18 @@ def test_what_is_compared_can_be_printed_and_drawn(asked):
         assert {"timid", "wild", "EQ Lab open dialogues"} <= words
         assert not any("EQ-Bench v2" in (word or "") for word in words)
     assert eqlab.to_frame(comparison).height == 1
+
+
+def test_other_items_are_another_table_and_another_picture(asked):
+    store, outcome = asked
+    found = eqlab.compare_runs(outcome, "published:gpt-4-0314", store=store)
+    titles = ["EQ Lab open dialogues", "EQ-Bench v2"]
+    assert [comparison.title for comparison in found] == titles
+    assert [line.partition(":")[0] for line in str(found).splitlines()] == titles
+    open_items, published = re.split('class="f-title"[^>]*>EQ-Bench v2<', found.plot().svg)
+    assert "timid" in open_items.partition('class="f-title"')[2]
+    assert "timid" not in re.sub("<desc>.*?</desc>", "", published)
+    assert "gpt-4-0314" in published
 
 
 def test_a_run_that_stopped_says_so(server, tmp_path):

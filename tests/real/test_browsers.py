@@ -1,11 +1,19 @@
-"""Pages in browsers of three makers, with and without scripts: studies to their end, the report and the view.
+"""Pages in browsers of three makers, with and without scripts: studies and talks to their end, the report, the view,
+the leaderboard and the documentation.
 
 Saves are counted on both sides: what the page sent and was taken, and what the store holds. A script's error, an error
-in the console or a reply of 400 and more fails the test (WebKitGTK's driver shows none of these)."""
+in the console or a reply of 400 and more fails the test (of WebKitGTK: what `webkit_console` hears)."""
 
 import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
 from dataclasses import replace
 from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +22,12 @@ pytest.importorskip("fastapi")
 
 from browser.served import served, whole_design
 from made_studies import made, write_replies
-from other_browsers import chromium, firefox, webkit
+from other_browsers import chromium, firefox, webkit, webkit_console
 from other_servers import tried
+from talk_case import talking
 from web_case import PROLIFIC
 
+from eqlab.publish.leaderboard.build import Sources, build
 from eqlab.store.store import Store
 from eqlab.view.app import make_site, serving
 
@@ -80,6 +90,27 @@ def walked(browser, site, study):
 
 
 @pytest.mark.claims
+def test_an_error_in_the_console_is_noticed(browser, tmp_path):
+    """Else every other test here would pass by its deafness."""
+    browser.problems.clear()
+    page = tmp_path / "wrong.html"
+    page.write_text(
+        "<!doctype html><title>x</title><p>x</p><script>console.error('a'); nothing.at.all</script>", "utf-8"
+    )
+    browser.go(page.as_uri())
+    if browser.name == "WebKitGTK":
+        (only,) = webkit_console(tmp_path / "console", [page.as_uri()])[1:]
+        assert "nothing" in only
+        return
+    if browser.mode == "with scripts":
+        deadline = time.monotonic() + 20
+        while len(browser.problems) < 2 and time.monotonic() < deadline:
+            assert browser.js("document.title") == "x"
+    assert len(browser.problems) == (2 if browser.mode == "with scripts" else 0)
+    browser.problems.clear()
+
+
+@pytest.mark.claims
 def test_every_kind_of_study_to_its_end(browser, tmp_path, record_property):
     done = []
     with served(tmp_path, whole_design()) as site:
@@ -120,3 +151,101 @@ def test_report_and_view(browser, skilled_store, eqlab, tmp_path, record_propert
     assert [one for one in browser.problems if "live" not in one] == []
     what = f"report with its item pages from disk, eqlab view, {browser.mode}"
     tried(record_property, browser.name, browser.version, what, "read, followed, no error")
+
+
+@pytest.mark.claims
+def test_a_talk_to_its_end(browser, server, tmp_path, record_property):
+    server.reply = lambda body, number: f"That is answer {number}: I am listening."
+    scripts = browser.mode == "with scripts"
+    browser.problems.clear()
+    with talking(tmp_path, server) as site:
+        browser.go(f"{site.base}/s/talk?PID=p-1")
+        browser.leave("document.querySelector('#agree').click()")
+        for turn, feeling in enumerate((35, 80)):
+            browser.until("document.querySelector('#talk').dataset.state === 'say'")
+            browser.js(
+                f"""(() => {{ const feel = document.querySelector('#feel'); feel.value = {feeling};
+                feel.dispatchEvent(new Event('input', {{bubbles: true}}));
+                document.querySelector('#message').value = 'My week was <b>hard</b>.'; return true; }})()"""
+            )
+            send = "document.querySelector('#send').click()"
+            browser.js(f"({send}, true)") if scripts else browser.leave(send)
+            browser.until(f"document.querySelectorAll('.line').length === {2 * turn + 2}")
+            browser.until(f"document.body.innerText.includes('That is answer {turn + 1}: I am listening.')")
+        browser.until("document.querySelector('#talk').dataset.state === 'say'")
+        browser.js("(document.querySelector('#feel').value = 90, true)")
+        browser.js("(document.querySelector('#feel').dispatchEvent(new Event('input', {bubbles: true})), true)")
+        browser.leave("document.querySelector('button[value=satisfied]').click()")
+        assert "The other one understood me." in browser.js("document.querySelector('main').innerText")
+        browser.js(FILL)
+        browser.leave("document.querySelector('#page button').click()")
+        assert "this is what it was about" in browser.js("document.querySelector('main').innerText")
+        turns = site.turns()
+    assert [values["emotion"] for seat, _, _, values, _ in turns if seat] == [35, 80, 90]
+    assert sum(not seat for seat, *_ in turns) == len(server.requests) == 2
+    assert browser.problems == []
+    done = (
+        f"{len(turns)} turns stored, 3 of the person and 2 of the model; {len(server.requests)} requests to the model"
+    )
+    tried(record_property, browser.name, browser.version, f"a talk with a model to its last page, {browser.mode}", done)
+
+
+@pytest.mark.claims
+def test_the_leaderboard(browser, published, tmp_path, record_property):
+    built = build(tmp_path / "site", Sources(published=True, data=published))
+    browser.problems.clear()
+    browser.go((built.folder / "index.html").as_uri())
+    shown = "[...document.querySelectorAll('table.scores tbody th a')].filter(one => one.checkVisibility())"
+    names = browser.js(f"{shown}.map(one => one.innerText)")
+    assert len(names) == sum(len(board.entered) for board in built.boards)
+    done = [f"{len(names)} models"]
+    if browser.mode == "with scripts":
+        browser.js(
+            """(() => { const search = document.querySelector('input[type=search]'); search.value = 'gpt-4';
+            search.dispatchEvent(new Event('input', {bubbles: true})); return true; })()"""
+        )
+        browser.until(f"{shown}.length === {sum('gpt-4' in name for name in names)}")
+        done.append("searched")
+    browser.leave(f"{shown}[0].click()")
+    assert browser.js("document.querySelectorAll('table tbody tr').length") > 0
+    browser.go((built.folder / "compare.html").as_uri())
+    if browser.mode == "with scripts":
+        browser.until("document.querySelector('#said').innerText.length > 20")
+        done.append("two models compared")
+        if browser.name == "WebKitGTK":
+            pages = [(built.folder / name).as_uri() for name in ("index.html", "compare.html")]
+            assert webkit_console(tmp_path / "console", pages) == []
+    assert browser.problems == []
+    tried(record_property, browser.name, browser.version, f"leaderboard from disk, {browser.mode}", ", ".join(done))
+
+
+@pytest.fixture(scope="module")
+def documentation(tmp_path_factory):
+    """This project's documentation, built and served."""
+    pytest.importorskip("zensical")
+    root, folder = Path(__file__).parents[2], tmp_path_factory.mktemp("documentation")
+    shutil.copytree(root / "docs", folder / "docs")
+    shutil.copy(root / "mkdocs.yml", folder)
+    (folder / "src").symlink_to(root / "src")
+    subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=folder, check=True, capture_output=True)
+    quiet = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(quiet, directory=str(folder / "site"))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", folder / "site"
+        server.shutdown()
+
+
+@pytest.mark.claims
+def test_the_documentation(browser, documentation, tmp_path, record_property):
+    address, folder = documentation
+    pages = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html") if path.name != "404.html")
+    assert "index.html" in pages
+    browser.problems.clear()
+    for page in pages:
+        browser.go(f"{address}/{page}")
+        assert browser.js("document.querySelector('main').innerText.length") > 200, page
+        assert browser.problems == [], page
+    done = f"{len(pages)} pages read"
+    if browser.mode == "with scripts" and browser.name == "WebKitGTK":
+        assert webkit_console(tmp_path / "console", [f"{address}/{page}" for page in pages[::6]]) == []
+    tried(record_property, browser.name, browser.version, f"this documentation, served, {browser.mode}", done)

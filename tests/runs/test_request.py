@@ -2,6 +2,7 @@
 
 import pytest
 
+from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.core.errors import DataError, UsageError
 from eqlab.runs.request import Request, prepare
 
@@ -32,6 +33,18 @@ def test_a_file_that_is_none_of_items_is_named(tmp_path):
     path.write_text("nothing = 1")
     with pytest.raises(DataError, match=r"mine\.toml"):
         list(prepare(Request(("m",), ("emotionbench",), items=str(path))).plan())
+
+
+def test_what_to_fetch_is_said_only_where_it_is_not_there(tmp_path):
+    asked = {"benchmarks": ("eqbench", "dialogue"), "items": "open", "options": {"speaker": "embedded"}}
+    there = tmp_path / "there"
+    request = Request(("m",), base_url="http://127.0.0.1:9/v1", data=there, **asked)
+    there.mkdir()
+    assert prepare(request).missing == ("eqbench",)  # the dialogue's open personas stand in for nothing
+    for source in EqBench().sources("published", EqBench().options("published", {})):
+        (there / source.path).parent.mkdir(parents=True, exist_ok=True)
+        (there / source.path).write_text("{}")
+    assert prepare(request).missing == ()
 
 
 def test_own_items_take_the_place_of_ours(tmp_path):

@@ -6,8 +6,10 @@ import re
 import pytest
 from conftest import completion
 from msgspec import structs
+from typer.testing import CliRunner
 
 import eqlab as api
+from eqlab.cli.main import app
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import UsageError
@@ -39,6 +41,20 @@ def test_several_processes_find_the_same_in_the_same_order(store, monkeypatch):
     assert all(one.counts["planned"] and one.headline.value is not None for _, results in alone for one in results)
     monkeypatch.setattr(parallel, "MANY", 0)
     assert parallel.results_of(store, runs, processes=2) == alone
+
+
+@pytest.mark.parametrize("command", [["compare", "{}:a", "{}:b", "-b", "eqbench"], ["report", "{}:a"]])
+def test_a_command_that_names_models_scores_no_others(store, monkeypatch, tmp_path, command):
+    prepared = api.prepare(api.Request(("a", "b", "c"), ("eqbench", "emotionbench"), limit=3, base_url="http://x/v1"))
+    store.begin_run(prepared.config, prepared.plan(), {})
+    scored = []
+    spied = parallel.result_of
+    monkeypatch.setattr(parallel, "result_of", lambda known, job: scored.append(job[1:]) or spied(known, job))
+    monkeypatch.chdir(tmp_path)
+    CliRunner().invoke(app, [*(word.format(prepared.config.id) for word in command), "--store", store.where])
+    who = {subject for subject, _ in scored}
+    assert who == ({"model:a", "model:b"} if command[0] == "compare" else {"model:a"})
+    assert {asked.name for _, asked in scored} == ({"eqbench"} if "-b" in command else {"eqbench", "emotionbench"})
 
 
 def test_a_failure_in_another_process_keeps_its_way_out(store, monkeypatch):

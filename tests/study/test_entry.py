@@ -373,7 +373,7 @@ def test_in_a_laboratory_the_next_person_comes_after_the_last_has_finished(make_
 def test_requests_for_another_host_are_refused(make_site):
     site = make_site(public_url="https://study.test")
     assert site.browser(headers={"Host": "study.test"}).get("/s/small").status_code == 403  # the panel's id is missing
-    for host in ("evil.example", "study.test.evil.example", "study.test:8000", "127.0.0.1"):
+    for host in ("evil.example", "study.test.evil.example", "study.test:8000", "127.0.0.1", "[study.test"):
         assert site.browser(headers={"Host": host}).get("/s/small").status_code == 421
     assert site.browser(headers={"Host": "127.0.0.1:8000"}).get("/health").status_code == 200
 
@@ -465,7 +465,7 @@ def test_without_a_public_address_only_numbers_and_this_machine_are_meant(make_s
     site = make_site()
     for host in ("localhost:8080", "127.0.0.1:8080", "[::1]:8080", "192.168.1.7"):
         assert site.browser(headers={"Host": host}).get("/health").status_code == 200
-    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", ""):
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "evil@127.0.0.1", "[::1", ""):
         assert site.browser(headers={"Host": host}).get("/health").status_code == 421
 
 

@@ -14,18 +14,18 @@ from sqlalchemy import delete, update
 
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.moves import Arrival, is_simulated
-from eqlab.store.schema import answers, chain, participants, places
+from eqlab.store.schema import answers, chain, events, participants, places
 from eqlab.store.study import chain as chains
 from eqlab.store.study import records
 from eqlab.store.study.chain import mark_of
 from eqlab.store.study.lock import lock_plan, standing
 from eqlab.store.study.participation import TurnedAway
-from eqlab.store.study.records import clear_simulated, erase_person
+from eqlab.store.study.records import clear_simulated, erase_person, read_records
 from eqlab.store.study.researchers import read_audit
 from eqlab.store.study.studies import set_status
 from eqlab.study.results import redo_script
 from eqlab.study.results.analysis import _ROOTS, analyse, analysis_code, analysis_libraries, imported_sources
-from eqlab.study.results.bundle import exported_data, redo
+from eqlab.study.results.bundle import exported_breaks, exported_data, redo
 from eqlab.study.results.export import export_all, export_table
 from eqlab.study.results.lock_file import (
     SealCheck,
@@ -33,6 +33,7 @@ from eqlab.study.results.lock_file import (
     lock_file,
     make_seal,
     read_lock_file,
+    stored_breaks,
     stored_data,
     write_lock_file,
 )
@@ -612,3 +613,79 @@ def test_the_public_release_has_no_pseudonym_no_time_and_no_rare_cell(locked, tm
     assert "100000" not in whole  # seconds since 1970, as the clock of the test has them
     answers = (tmp_path / "public" / "answers.csv").read_text().splitlines()
     assert "seconds" not in answers[0]
+
+
+# -- what an attack found --
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"state": "banned"}, "the state of 1 person"),  # without the event that a ban leaves
+        ({"steps": "trial"}, "the pages of 1 person"),
+        ({"arm": "other"}, "the arm of 1 person"),
+    ],
+)
+def test_a_row_of_a_person_that_was_changed_is_found_out_by_label_and_seal(settled, tmp_path, values, why):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    seal = make_seal(settled, "ada")
+    assert standing(settled, *analysis_code(), analysis_libraries()).label == "confirmatory"
+    assert check_seal(seal, *stored_data(settled), stored_breaks(settled, seal["sealed_at"])).holds
+    (row,) = [one for one in read_records(settled.store, settled.design).people if one.person == people[0]]
+    if "steps" in values:  # its trials are not counted as such any more
+        values = {"steps": row.steps.replace('"trial"', '"question"')}
+    if "arm" in values:
+        values = {"arm": {"a": "b", "b": "a"}[row.arm]}
+    with settled.store.engine.begin() as connection:
+        connection.execute(update(participants).where(participants.c.person == people[0]).values(**values))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert found.label == "exploratory"
+    assert why in found.reason
+    export_all(settled, tmp_path / "out", "ada")
+    for data, against in (
+        (stored_data(settled), stored_breaks(settled, seal["sealed_at"])),
+        (exported_data(tmp_path / "out"), exported_breaks(tmp_path / "out", seal["sealed_at"])),
+    ):
+        check = check_seal(seal, *data, against)
+        assert not check.holds
+        assert why in " ".join(check.broken)
+
+
+def test_a_seal_holds_after_a_ban_that_is_told(settled, tmp_path):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    seal = make_seal(settled, "ada")
+    settled.send_away(people[0], "banned", "ada")
+    export_all(settled, tmp_path / "out", "ada")
+    assert stored_breaks(settled, seal["sealed_at"]) == exported_breaks(tmp_path / "out", seal["sealed_at"]) == []
+
+
+def test_an_end_that_is_set_before_the_lock_does_not_hide_that_nobody_saw_it(settled):
+    one = rate(settled, "a", (1, 2, 3))
+    with settled.store.engine.begin() as connection:
+        connection.execute(delete(chain))
+        early = {"assigned_at": 1.0, "ended_at": 2.0}
+        connection.execute(update(participants).where(participants.c.person == one).values(**early))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert found.label == "exploratory"
+    assert "the state of 1 person" in found.reason
+
+
+def test_an_erasure_whose_event_is_gone_is_still_in_the_chain(settled):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    erase_person(settled, people[0], "researcher", "ada")
+    rate(settled, "c", (3, 3, 3))
+    with settled.store.engine.begin() as connection:
+        connection.execute(delete(events).where(events.c.kind == "erased"))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert found.label == "exploratory"
+    assert "no event tells that 1 person was erased" in found.reason
+
+
+def test_a_study_with_fewer_places_than_planned_is_not_confirmatory(settled):
+    rate(settled, "a", (1, 2, 3))
+    assert standing(settled, *analysis_code(), analysis_libraries()).label == "interim"
+    with settled.store.engine.begin() as connection:
+        connection.execute(delete(places).where(places.c.state == "open"))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert found.label == "exploratory"
+    assert "the tables hold 1 place, and the study has 2" in found.reason

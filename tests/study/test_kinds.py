@@ -197,7 +197,9 @@ def test_an_arm_that_won_everything_has_no_finite_strength_and_that_is_said(make
 def test_check_says_what_pairs_find_and_that_a_tutorial_speaks_of_other_scales(make):
     """24 prompts × 2 orders × 1 person: 48 meetings; e^(2.802·2/√48) = 2.245 : 1, or 69 %."""
     design = make("pairwise", tables="[places]\nbatch_size = 12\npeople_per_batch = 1\n")
-    assert power_of(design).startswith("Every two arms meet 48 times: 69 wins to 31 are told from even")
+    assert power_of(design).startswith(
+        "With 48 choices between every two arms, you have at most 80 % power to detect a preference of 69 to 31"
+    )
     quiz = '[[tutorial.question]]\ntext = "What?"\noptions = ["This", "That"]\nanswer = 1\n'
     own = make("rating", tables=f'{SCALES}[tutorial]\ntext = "Bad: it misses the person."\n{quiz}')
     assert any("still speaks of Bad, Okay and Good" in said for said in warnings(own, 3.0))

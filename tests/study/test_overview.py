@@ -48,7 +48,7 @@ def test_what_to_look_at():
         "none for: declined, failed, full": {"panel": Panel("p", "PID", codes=(("complete", "A"),))},
         "CHANGE-ME looks like a placeholder": {"panel": Panel("p", "PID", codes=(("complete", "CHANGE-ME"),))},
         "the same code": {"panel": Panel("p", "PID", codes=(("complete", "A"), ("full", "A")))},
-        "still says 'CHANGE ME'": {"title": "CHANGE ME"},
+        "title still says 'CHANGE ME'": {"title": "CHANGE ME"},
         "no in a study of about": {"debrief": "word " * 2000, "checks": Checks(0)},
     }
     for part, change in cases.items():
@@ -64,6 +64,6 @@ def test_replies_that_decline_or_unblind_are_counted():
     ]
     design = replace(small_design(arms=("a",)), batches=(Batch("a", 0, (*batch.trials, *spoilt)),))
     said = " ".join(overview(design).warnings)
-    assert "1 of 5 replies decline" in said
-    assert "1 of 5 replies say that an AI wrote them" in said
+    assert "help is declined in 1 of 5 replies" in said
+    assert "an AI is named as the writer in 1 of 5 replies" in said
     assert "There is one arm" in said

@@ -48,9 +48,11 @@ def test_a_clock_that_goes_back_neither_refills_nor_takes(store):
     assert take_token(store, "login", 1, 1.0, 901.0)
 
 
-def test_who_gets_it_right_starts_anew(store):
-    take_token(store, "login", 1, 0.0, 1000.0)
+def test_who_gets_it_right_has_used_nothing_up_and_mends_nothing(store):
+    for _ in range(3):
+        take_token(store, "login", 3, 0.0, 1000.0)
     take_token(store, "another", 1, 0.0, 1000.0)
     give_token(store, "login")
-    assert take_token(store, "login", 1, 0.0, 1000.0)
+    assert take_token(store, "login", 3, 0.0, 1000.0)
+    assert not take_token(store, "login", 3, 0.0, 1000.0)
     assert not take_token(store, "another", 1, 0.0, 1000.0)

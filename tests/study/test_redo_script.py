@@ -3,6 +3,7 @@ and released to everybody."""
 
 import csv
 import json
+import math
 import re
 
 import pytest
@@ -158,3 +159,22 @@ def test_the_release_has_no_word_number_or_moment_of_anybody(exported):
     assert kept or participation.study.kind == "reply"
     assert not any("seconds" in row for row in kept)
     assert not any(row["scale"] in ("age", "remarks", "reply") for row in kept)
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "here", "wrong"),
+    [
+        ("Concordance", None, math.nan, 0),
+        ("Concordance", 1.0, math.nan, 1),
+        ("Concordance", None, 1.0, 1),
+        ("Concordance", 1.0, 1.0, 0),
+        ("another headline, of few people", 1.0, math.nan, 0),
+        ("another headline, of few people", 1.0, 1.0, 1),
+    ],
+)
+def test_what_is_undefined_here_and_there_is_the_same(tmp_path, monkeypatch, name, told, here, wrong):
+    result = {"analysed": 8, "estimates": [], "headline": {"name": name, "value": told}, "contrasts": []}
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    monkeypatch.setattr(redo_script, "analysed", lambda folder: range(8))
+    monkeypatch.setattr(redo_script, "redone", lambda folder: {"Concordance": (here, redo_script.EXACT)})
+    assert redo_script.main(tmp_path) == wrong

@@ -50,6 +50,18 @@ def test_a_viewer_sees_progress_and_takes_nothing_out_and_changes_nothing(site):
     assert site.participation.look(person).state == "arrived"
 
 
+def test_a_viewers_own_password_opens_no_more_guesses_at_anothers(make_site):
+    """Logging in between two guesses emptied the count of wrong ones: as many as one liked."""
+    site = make_site(small_design(panel=PROLIFIC), password_hash=HASH, login_burst=3, login_rate=0.0)
+    keep_researcher(site.store, "vera", "viewer", HASH, 0.0, "setup")
+    client, statuses = site.browser(), []
+    for number in range(6):
+        guess = {"name": "", "password": f"guess {number}"}
+        statuses.append(client.post("/researcher/login", data=guess).status_code)
+        client.post("/researcher/login", data={"name": "vera", "password": PASSWORD})
+    assert statuses == [401, 401, 401, 429, 429, 429]
+
+
 def test_a_manager_acts_and_it_is_kept_who_did(site):
     person = site.participation.arrive("h", "en")
     take(site.participation, person, until="trial")
@@ -176,13 +188,13 @@ def test_check_says_what_a_rating_study_finds():
     add little to that."""
     design = small_design(arms=("a", "b"), batches=10, size=10, people=3)
     assert power_of(design).startswith(
-        "30 a group with 10 ratings each on 100 prompts find a gap of 14 points in P(Good)"
+        "With 30 raters per arm and 10 ratings each on 100 prompts, you have 80 % power to detect a 14-point difference"
     )
 
 
 def test_other_studies_say_it_in_standard_deviations():
-    """One group of 60: 1.96/√60 = 0.253."""
-    assert "within 0.25 SD" in power_of(small_design(arms=("a",), batches=20, people=3))
+    """One group of 60: t(59) = 2.001, and 2.001/√60 = 0.258."""
+    assert "within ±0.26 SD" in power_of(small_design(arms=("a",), batches=20, people=3))
 
 
 def test_power_is_the_share_of_simulations_that_leave_the_null_out():

@@ -127,6 +127,9 @@ def test_what_init_refuses(store):
             study_text(kind, store, **more)
     with pytest.raises(DataError, match="id: is part of the address"):
         study_text("rating", store, study_id="My Study")
+    for taken in ("researcher", "login", "logout"):
+        with pytest.raises(DataError, match=f"id: '{taken}' is a page of the researcher's"):
+            study_text("rating", store, study_id=taken)
 
 
 def test_a_new_file_pays_enough_and_leaves_the_time_to_the_page(store):

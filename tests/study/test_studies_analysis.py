@@ -93,6 +93,9 @@ def test_where_all_are_excluded_nobody_is_said_not_to_have_answered():
     assert not found.sample.kept
     said = "Nothing is left to analyse: all 4 people who answered are excluded (table 'Who is analysed')."
     assert found.result.sentence.endswith(said)
+    (table,) = (table for table in found.result.tables if table.title == "If nobody were excluded")
+    assert [(planned, whole.value is None) for _, planned, whole in table.rows] == [(None, False)] * len(table.rows)
+    assert table.rows
 
 
 def test_careless_people_are_excluded_and_the_sensitivity_shows_what_that_does(found):

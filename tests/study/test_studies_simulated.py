@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 from small_study import small_design
 
+from eqlab.cli.study_simulate import _show
+from eqlab.core.results import Estimate
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
 from eqlab.study.served_study import ServedStudy
@@ -62,6 +64,20 @@ def test_the_analysis_finds_the_effect_and_says_that_it_is_simulated(outcome):
     assert one.inside == (one.found.low <= 2.5 <= one.found.high)
     assert outcome.analysis.standing.label == "simulated"
     assert outcome.analysis.result.sentence.startswith("Simulated: ")
+
+
+@pytest.mark.parametrize(("off", "told"), [(0.0, False), (99.0, True)])
+def test_an_interval_that_misses_the_effect_is_no_riddle(outcome, capsys, off, told):
+    (one,) = outcome.recovered
+    found = Estimate("log-odds", 2.5 + off, 30, low=2.0 + off, high=3.0 + off)
+    _show(
+        small_design(),
+        Simulation(30, Truth(2.5), {}, 5),
+        replace(outcome, recovered=[replace(one, found=found)]),
+        [],
+        "",
+    )
+    assert ("One 95 % interval in twenty misses the truth" in capsys.readouterr().out) is told
 
 
 def test_a_lost_answer_or_person_is_complained_of(outcome):

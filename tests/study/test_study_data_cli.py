@@ -9,6 +9,7 @@ import time
 import pytest
 from filled_studies import filled
 from small_study import take
+from talk_case import talked
 
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
@@ -61,13 +62,21 @@ def test_what_people_wrote_is_read_through_the_door_that_keeps_the_look(eqlab, t
     assert (code, "texts.csv (interim): replies: 1, with a mark: " in said) == (0, True), error
     done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
     assert done == ["locked", "read"]
+    code, said, error = eqlab("study", "people", "signals", "study.toml")  # how much people write is the outcome here
+    assert (code, said.startswith("Interim:")) == (0, True), error
+    done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
+    assert done == ["locked", "read", "read"]
 
 
 @pytest.mark.claims
-@pytest.mark.parametrize("kind", ["rating", "pairwise", "reply", "evoked", "eqbench"])
-def test_from_init_to_publish_by_the_commands_of_the_documentation(eqlab, tmp_path, kind):
+@pytest.mark.parametrize("kind", ["rating", "pairwise", "reply", "evoked", "eqbench", "talk"])
+def test_from_init_to_publish_by_the_commands_of_the_documentation(eqlab, server, tmp_path, kind):
     """Every kind in one go; its people come through the store, in the time after the lock."""
     arms = ("--arm", "ours=author", "--arm", "again=author") if kind in ("rating", "pairwise") else ()
+    if kind == "talk":
+        models = f"http://127.0.0.1:{server.port}/v1"
+        arms = ("--arm", f"ours=model-x1@{models}", "--arm", f"again=model-x2@{models}")
+        server.reply = lambda body, number: f"That sounds hard, and I have heard it {number} times."
 
     def step(*words):
         done = eqlab("study", *words)
@@ -76,12 +85,19 @@ def test_from_init_to_publish_by_the_commands_of_the_documentation(eqlab, tmp_pa
 
     step("init", kind, *arms)
     file = f"{kind}.toml"
+    if kind == "talk":
+        text = (tmp_path / file).read_text(encoding="utf-8").replace("least_wait = 2", "least_wait = 0")
+        (tmp_path / file).write_text(text.replace('help = "CHANGE ME', 'help = "In distress'), encoding="utf-8")
     step("check", file)
     step("simulate", file, "--people", "4")
     assert "Results will be confirmatory" in step("lock", file)
     with Store(str(tmp_path / "store.db")) as store:
         design = open_study(tmp_path / file, store)[1]
-        filled(design, store, 8, since=int(time.time()) + 60)
+        if kind == "talk":
+            talked(design, store, 8)
+            assert len(server.requests) == 8  # each reply was asked for once
+        else:
+            filled(design, store, 8, since=int(time.time()) + 60)
     step("status", file)
     assert "Interim" in step("analyze", file, "--report", "study.html")
     step("people", "signals", file, "-o", "signals.csv")
@@ -113,6 +129,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert code == 0
     assert "Interim: 5 people score" in said
     assert "assigned: finished" in said
+    assert "If nobody were excluded\nThe same: the plan's rules exclude nobody." in said  # no heads above no rows
     page = (tmp_path / "report.html").read_text()
     for words in ("Interim", "Who came", "Who is analysed", "Checks", "If nobody were excluded"):
         assert words in page
@@ -138,9 +155,11 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
         assert "before anybody had answered a trial" in (tmp_path / name).read_text()
     code, said, _ = eqlab("study", "publish", "study.toml", "-o", "public")
     assert (code, one in (tmp_path / "public" / "people.csv").read_text()) == (0, False)
+    assert "earlier release" not in said
     assert [row["person"] for row in json.loads(eqlab("study", "people", "study.toml", "--json")[1])].count(one) == 1
     done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
     assert done == ["locked", "analysed", "analysed", "sealed", "exported", "published"]
+    assert "There is an earlier release" in eqlab("study", "publish", "study.toml", "-o", "public2").out
 
     own = json.loads(eqlab("study", "person", "study.toml", "--person", one)[1])
     assert (own["person"], own["participants"][0]["state"]) == (one, "finished")
@@ -230,7 +249,8 @@ def test_judges_say_whose_ratings_they_do_not_use(monkeypatch):
         assert [list(one.scored(PEOPLE)) for one in context.others()] == [[]]
         return Result("rating", "Rated", "judge:x", {}, "", Estimate("x", 1.0, n=1), (0.0, 1.0))
 
-    monkeypatch.setattr(module, "score", judged)
+    monkeypatch.setattr(module, "_answered", judged)
+    monkeypatch.setattr(module, "_finished", lambda result, *_: result)
     stored = SimpleNamespace(id="r", config=SimpleNamespace(models=()))
     found = module.result_of(Known(store), (stored, "judge:x", asked))
     assert found.caveats == (

@@ -190,3 +190,26 @@ def test_an_empty_study_exports_empty_tables(make_participation):
     participation = make_participation()
     assert read(participation, "answers").height == 0
     assert read(participation, "participants").columns[:2] == ["person", "state"]
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+def test_tables_for_spss_and_stata_hold_the_same_with_labels(taken, tmp_path, ending):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    participation, _ = taken
+    written = export_all(participation, tmp_path, labelled=ending)
+    assert {path.name for path, rows in written if rows is not None} >= {f"{what}.{ending}" for what in TABLES[:-1]}
+    for what in TABLES[:-1]:
+        frame = pl.read_parquet(tmp_path / f"{what}.parquet")
+        path = tmp_path / f"{what}.{ending}"
+        back, told = getattr(pyreadstat, f"read_{ending}")(path, apply_value_formats=True, output_format="polars")
+        assert all(told.column_labels)
+        assert back.height == frame.height
+        for name, found in zip(frame.columns, back.columns, strict=True):
+            if frame[name].dtype in (pl.String, pl.Int64, pl.Float64):
+                put = frame[name].fill_null("") if frame[name].dtype == pl.String else frame[name]
+                assert [one if one is not None or put.dtype != pl.String else "" for one in back[found]] == list(put)
+    _, told = getattr(pyreadstat, f"read_{ending}")(tmp_path / f"participants.{ending}", output_format="polars")
+    assert told.variable_value_labels["state"][3] == "finished"
+    assert told.column_names_to_labels["PANAS_Positive_Affect"].startswith("Positive and Negative Affect")
+    with pytest.raises(UsageError, match="no format 'xls'"):
+        export_all(participation, tmp_path, labelled="xls")

@@ -45,6 +45,7 @@ def test_the_templates_are_valid_and_filled_in(kind, panel):
     assert not re.search("@[a-z]+@", text)
     study = read_study(text)
     assert (study.id, study.kind, study.pay.reward) == ("pilot-1", kind, 1.5)
+    assert study.pay.fee == (0.0 if panel == "none" else 0.333)
     if kind in ("culemo", "tombench", "seceu"):  # a benchmark's own questions, without a tutorial
         assert len(study.tutorial.questions) == 0
     else:

@@ -80,6 +80,12 @@ def test_export_has_the_transcripts_and_suffices_for_the_analysis(tmp_path, spea
     first = [row for row in rows if row["turn"] == "0"]
     assert len(first) == 8
     assert all(row["text"] and row["emotion"] for row in first)
+    book = csv.DictReader(io.StringIO((tmp_path / "codebook.csv").read_text()))
+    explained = {(row["table"], row["name"]) for row in book if row["part"] == "column" and row["meaning"]}
+    for table in ("answers", "participants", "events", "questions", "talks"):
+        (head,) = (tmp_path / f"{table}.csv").read_text().splitlines()[:1]
+        assert {(table, name) for name in head.split(",")} <= explained
+    assert "## talks" in (tmp_path / "codebook.md").read_text()
     again, differences = redo(tmp_path)
     assert differences == []
     assert again.result.headline.n == 8

@@ -304,6 +304,11 @@ def test_nobody_holds_streams_without_end(tmp_path, server):
         assert person.client.get("/s/talk/talk/reply?lines=1").status_code == 200
 
 
+def test_five_hundred_who_wait_for_a_model_do_not_wait_for_each_other(tmp_path, server):
+    with talking(tmp_path, server) as site:
+        assert all(chat.concurrency >= 500 for chat in site.served.talks._chats.values())
+
+
 # -- blinding ------------------------------------------------------------------------------------------------------
 
 

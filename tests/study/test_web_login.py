@@ -61,7 +61,7 @@ def test_wrong_passwords_wait(make_site):
     fresh = {"secret": b"f" * 16 + SECRET, "password_hash": HASH, "login_burst": 3, "login_rate": 0.0}
     other = make_site(small_design("two"), **fresh).browser()
     for _ in range(4):
-        assert login(other).status_code == 200  # a right one is forgiven what came before
+        assert login(other).status_code == 200  # a right one uses nothing up
 
 
 def test_without_a_password_nobody_logs_in(make_site):

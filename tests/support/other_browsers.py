@@ -29,8 +29,12 @@ class Browser:
     name = version = ""
 
     def __init__(self) -> None:
-        self.problems: list[str] = []
+        self._problems: list[str] = []
+
+    @property
+    def problems(self) -> list[str]:
         """Errors of scripts and in the console, and replies of 400 and more, by page."""
+        return self._problems
 
     def go(self, url: str) -> None:
         raise NotImplementedError
@@ -49,7 +53,8 @@ class Browser:
         """Do what leads to another page, and wait until it is there."""
         self.js("(document.body.dataset.left = '1', true)")
         self.js(f"({action}, true)")
-        self.until("document.readyState === 'complete' && !!document.body && !document.body.dataset.left")
+        there = "document.readyState === 'complete' && !!document.body && !document.body.dataset.left"
+        self.until(f"{there} && document.URL !== 'about:blank'")  # which Firefox may show in between
 
 
 class _Socket(Browser):
@@ -139,9 +144,9 @@ class Firefox(_Socket):
 class WebKit(Browser):
     name = "WebKitGTK"
 
-    def __init__(self, driver: str, program: Path, log: Path) -> None:
+    def __init__(self, driver: str, program: Path) -> None:
         super().__init__()
-        self._driver, self._log, self._session = driver, log, ""
+        self._driver, self._session = driver, ""
         options = {"binary": str(program), "args": ["--automation"]}
         wanted = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
         made = self._call("", capabilities=wanted)
@@ -167,8 +172,6 @@ class WebKit(Browser):
     def close(self) -> None:
         with suppress(RuntimeError, URLError, OSError):
             self._call("", "DELETE")
-        said = self._log.read_text("utf-8", "replace")
-        self.problems += re.findall(r"CONSOLE.*ERROR.*", said)
 
 
 @contextmanager
@@ -240,17 +243,39 @@ def webkit(folder: Path, scripts: bool = True) -> Iterator[Browser]:
     driver, screen = shutil.which("WebKitWebDriver"), shutil.which("Xvfb")
     if driver is None or screen is None or not WEBKIT:
         pytest.skip("WebKitGTK's driver or Xvfb is not installed (Debian: webkit2gtk-driver, xvfb)")
-    port, said = free_port(), folder / "console.log"
-    program = folder / "browser"  # its driver keeps what it says to itself
-    switches = f"--enable-write-console-messages-to-stdout=true --enable-javascript={str(scripts).lower()}"
-    program.write_text(f'#!/bin/sh\nexec stdbuf -oL {WEBKIT[0]} {switches} "$@" > {said} 2>&1\n')
+    port = free_port()
+    program = folder / "browser"
+    program.write_text(f'#!/bin/sh\nexec {WEBKIT[0]} --enable-javascript={str(scripts).lower()} "$@"\n')
     program.chmod(0o755)
-    display = f":{port % 30000 + 100}"
-    with _started([screen, display, "-screen", "0", "1280x1000x24"], folder):
+    with _screen(screen, folder) as around, _started([driver, f"--port={port}"], folder, **around):
+        _when(lambda: _read(f"http://127.0.0.1:{port}/status"), "WebKitWebDriver")
+        opened = WebKit(f"http://127.0.0.1:{port}", program)
+        yield opened
+        opened.close()
+
+
+@contextmanager
+def _screen(program: str, folder: Path) -> Iterator[dict[str, str]]:
+    display = f":{free_port() % 30000 + 100}"
+    with _started([program, display, "-screen", "0", "1280x1000x24"], folder):
         _when(lambda: Path(f"/tmp/.X11-unix/X{display[1:]}").exists() or None, "Xvfb")
-        around = {"DISPLAY": display, "GDK_BACKEND": "x11", "XDG_RUNTIME_DIR": str(folder)}
-        with _started([driver, f"--port={port}"], folder, **around):
-            _when(lambda: _read(f"http://127.0.0.1:{port}/status"), "WebKitWebDriver")
-            opened = WebKit(f"http://127.0.0.1:{port}", program, said)
-            yield opened
-            opened.close()
+        yield {"DISPLAY": display, "GDK_BACKEND": "x11", "XDG_RUNTIME_DIR": str(folder)}
+
+
+def webkit_console(folder: Path, urls: Sequence[str]) -> list[str]:
+    """Errors in WebKitGTK's console on these pages. A browser that its driver steers writes none down (its session is
+    private), so one that nobody steers opens them, and after them a page whose own error proves that it is heard."""
+    folder.mkdir()
+    last = folder / "last.html"
+    last.write_text("<!doctype html><title>x</title><script>console.error('the last page')</script>", "utf-8")
+    heard = re.compile(r".*CONSOLE.*ERROR.*the last page")
+    errors: list[str] = []
+    with _screen(shutil.which("Xvfb") or "", folder) as around:
+        for url in urls:
+            command = ["stdbuf", "-oL", str(WEBKIT[0]), "--enable-write-console-messages-to-stdout=true"]
+            with _started([*command, url, last.as_uri()], folder, **around) as log:
+                _when(lambda log=log: heard.search(log.read_text("utf-8", "replace")), "WebKitGTK")
+                time.sleep(1)  # the first page began to load before the last
+                said = re.findall(r".*CONSOLE.*ERROR.*", log.read_text("utf-8", "replace"))
+                errors += [f"{url}: {line}" for line in said if not heard.match(line)]
+    return errors

@@ -1,7 +1,9 @@
 """A talk study on a real server, with a chat server on loopback in the other seat, for tests; and a person who walks
 it."""
 
+import asyncio
 import html
+import json
 import re
 from contextlib import contextmanager
 from dataclasses import replace
@@ -188,6 +190,46 @@ class Person:
         step = re.search(r'name="step" value="(\d+)"', self.page.text).group(1)
         self.page = self.client.post("/s/talk/page", data={"step": step, "attempt": "1"})
         return self
+
+
+def talked(design, store, people):
+    """So many people, from arrival to the end, each with a talk of two messages; the study's models are asked."""
+    from eqlab.core.studied import Truth
+    from eqlab.store.study.participation import Participation
+    from eqlab.study.served_study import ServedStudy
+    from eqlab.study.simulation.personas import World
+
+    served = ServedStudy(Participation(store, design))
+    world = World(design, Truth(0.0), 1)
+
+    async def hold(person, number):
+        while (view := await served.talks.look(person)) is not None:
+            if view.state == "wait":
+                await served.talks.wait(person, 10)
+            elif view.state == "say":
+                first = view.turn == 0
+                feels = 20 + 7 * number % 40 if first else 40 + 11 * number % 30
+                said = {"feeling": "", "emotion": feels, "leaves": int(not first)}
+                values = {**said, "says": "My week was hard." if first else ""}
+                assert await served.talks.say(person, view.turn, values, json.dumps(values)) == "kept"
+            else:
+                assert await served.talks.go_on(person, view.step) == "kept", view.state
+
+    async def main():
+        for number in range(people):
+            person = served.participation.arrive(f"panel-{number}", "en")
+            served.participation.consent(person, agreed=True)
+            mind = world.mind(str(number))
+            while (view := served.participation.look(person)).step is not None:
+                if view.step.kind == "talk":
+                    await hold(person, number)
+                    continue
+                values = dict(world.answer(mind, view.trial)) if view.trial else {}
+                assert served.participation.save(person, view.number, view.attempt, values).outcome == "saved"
+        await served.talks.close()
+
+    asyncio.run(main())
+    served.close()
 
 
 def calls(site):

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from eqlab.core.results import Estimate
-from eqlab.tables.forest import Forest, ForestLine, inline, standalone
+from eqlab.tables.forest import Forest, ForestLine, fitted, inline, standalone
 
 LINES = (
     ForestLine("first", Estimate("score", 80.0, 20, 1.0, 70.0, 90.0), (1, 2), anchor="subject-1"),
@@ -53,6 +53,13 @@ def test_on_a_page_names_lead_to_their_section_wide_and_narrow():
     made = str(inline(FOREST))
     assert made.count('<svg class="forest') == 2
     assert made.count('<a href="#subject-1">') == 2
+
+
+def test_a_canvas_gives_the_longest_name_its_room():
+    name = "TheBloke/Mistral-7B-Instruct-v0.2-GGUF"
+    made = fitted(Forest("t", "m", (ForestLine(name, LINES[0].estimate),), (0.0, 100.0)), (1280, 720))
+    wide = int(re.search(r'viewBox="0 0 (\d+)', made)[1])
+    assert 0.3 * (wide - 32) > 6.9 * len(name)  # where the plot begins, and the name at 13 pixels, as chromium draws it
 
 
 def test_a_line_is_kept_free_for_the_reader():

@@ -41,9 +41,10 @@ def test_two_of_a_run(skilled_view, skilled_store):
     assert "<mark>" in page
 
 
-def test_the_command_shown_prints_the_same(skilled_view, skilled_store, eqlab):
+@pytest.mark.parametrize("subjects", [("",), (":model:lab/terse", ":model:lab/careful")])
+def test_the_command_shown_prints_the_same(skilled_view, skilled_store, eqlab, subjects):
     _, run = skilled_store
-    page = skilled_view.get("/compare", s=run, b="eqbench")
+    page = skilled_view.get("/compare", s=[f"{run}{subject}" for subject in subjects], b="eqbench")
     (command,) = re.findall(r"<code>(eqlab compare [^<]+)</code>", page)
     done = eqlab(*shlex.split(command)[1:])
     assert done.code == 0
@@ -114,14 +115,24 @@ def test_with_a_published_result(skilled_view):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [("nope", "names no run"), ("published:nobody-has-this", "No published result")]
+    ("given", "said"), [("nope", "names no run and no model"), ("published:nobody-has-this", "No published result")]
 )
 def test_what_nobody_knows_is_said(skilled_view, given, said):
     assert said in words(skilled_view.get("/compare", code=400, s=given))
 
 
 def test_without_a_choice_it_asks_for_one(skilled_view):
-    assert "Who is better, and where?" in words(skilled_view.get("/compare"))
+    page = skilled_view.get("/compare")
+    assert "Who is better, and where?" in words(page)
+    (run,) = {held.id for held in skilled_view.site.shelf.look().runs}
+    assert f'<a href="/compare?s={run}">lab/careful, lab/hasty, lab/terse</a>' in page
+
+
+@pytest.mark.parametrize("given", [("{run}:lab/terse", "last:lab/careful"), ("lab/terse", "lab/careful")])
+def test_a_model_is_named_as_on_the_command_line(skilled_view, skilled_store, given):
+    said = words(skilled_view.get("/compare", s=[one.format(run=skilled_store[1]) for one in given]))
+    assert "lab/careful is better than lab/terse by" in said
+    assert "lab/hasty" not in said
 
 
 def test_words_that_differ_are_marked_and_all_are_escaped():

@@ -28,6 +28,16 @@ def test_everybody_and_what_lies_behind(skilled_view, skilled_store, items):
         assert part in said
     assert "item 2 of 12" in said
     assert re.search(r"lab/terse [-\d.]+ \d+, \d+ \d+, \d+", said)  # two repeats in one cell
+    assert "People: no person has answered this question in this store. The reference is what the benchmark" in said
+    assert "eqlab study init eqbench prepares a study that asks people the same." in said
+
+
+def test_an_item_has_the_same_points_in_the_list_and_on_its_own_page(skilled_view, skilled_store):
+    page = skilled_view.get("/result", run=skilled_store[1], subject="model:lab/terse", b="eqbench")
+    href, score = re.search(
+        r'href="(/item\?[^"]+)".*?<td class="num">\d+</td><td class="num">([-\d.]+)</td>', page
+    ).groups()
+    assert f"{score} points" in words(skilled_view.client.get(href.replace("&amp;", "&")).text)
 
 
 def test_next_and_previous(skilled_view, skilled_store, items):

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
+import judge_case
 from judge_case import judge, replies
 from view_case import View, words
 
@@ -83,6 +84,18 @@ def test_a_second_rater_gets_the_same_replies_and_their_agreement(rated):
     assert len({one.trial.id for one in stored(view)}) == 4
     again = view.client.post("/rate", data={"mark": view.site.form_mark, "run": run, "count": "4", "rater": "ann"})
     assert "You have rated all of these." in words(again.text)
+
+
+def test_the_same_words_to_another_prompt_are_another_reply(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(judge_case, "world", lambda body, number=0: "Okay" if "Your rating" in str(body) else "I see.")
+    with api.open_store(str(tmp_path / "s.db")) as store:
+        run = replies(server, store)
+        judge(server, store, [run])
+    view = View(tmp_path / "s.db")
+    url, _ = begin(view, run, "ann")
+    for place in range(6):
+        give(view, url, "3" if place % 2 else "1", place)
+    assert "n = 6" in words(give(view, url, "finish"))
 
 
 def test_the_judge_is_held_against_these_ratings(rated):

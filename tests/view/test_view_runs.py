@@ -16,7 +16,7 @@ def test_the_first_page_answers_who_is_best_and_how_certain(skilled_view):
     said = words(skilled_view.get("/"))
     assert "lab/careful is best: it scores" in said
     assert re.search(r"lab/careful 1 \d\d\.\d\d \d\d\.\d\d … \d\d\.\d\d 12 24", said)  # rank, score, interval, n, ok
-    assert "Scores without skill (the ticks): always 0:" in said
+    assert "No-skill baselines (the ticks): always 0:" in said
     assert "for any one row its true rank lies in its range with 95 % confidence" in said
 
 

@@ -48,6 +48,8 @@ def test_the_command_shown_is_the_run(empty, tmp_path):
     assert parts[parts.index("--max-cost") + 1] == "1.5"
     assert parts[parts.index("--store") + 1] == str(tmp_path / "s.db")
     assert made.seed == 7
+    assert made.items == wanted({"model": ["a/b"], "items": ["auto"]}).items == "auto"  # as the command line does
+    assert "<option>auto</option>" in empty.get("/start")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from view_case import View, words
 def test_a_study_is_listed_with_its_state(make_participation):
     participation = make_participation()
     said = words(View(participation.store.where).get("/studies"))
-    assert "1 study of people is in this store." in said
+    assert "This store has 1 study with people." in said
     assert f"{participation.study.id} " in said
     assert "not locked" in said
     assert "under way" in said
@@ -20,4 +20,4 @@ def test_a_study_is_listed_with_its_state(make_participation):
 
 
 def test_none(skilled_view):
-    assert "No study of people has begun" in words(skilled_view.get("/studies"))
+    assert "This store has no study with people." in words(skilled_view.get("/studies"))

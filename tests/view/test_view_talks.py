@@ -10,6 +10,8 @@ from scripted import prepared, talk
 from view_case import View, words
 
 import eqlab as api
+from eqlab.core.results import Utterance
+from eqlab.view.talks import parting
 
 
 @pytest.fixture
@@ -39,6 +41,29 @@ def test_the_list_and_the_reader(talked):
     assert "I heard" in words(two)
     hidden = talked.client.get(first, params={**dict(_query(first)), "felt": "hidden"}).text
     assert "I heard" not in words(hidden)
+
+
+def test_a_comparison_shows_whole_talks_and_leads_to_both_beside_each_other(talked):
+    run = talked.site.shelf.look().runs[0].id
+    page = talked.get("/compare", s=run)
+    assert words(page).count("A good reply") > 2  # one a turn, not the first turn alone
+    both = next(href for href in re.findall(r'href="(/talk\?[^"]+)"', page)).replace("&amp;", "&")
+    beside = words(talked.client.get(both).text)
+    assert "A good reply" in beside
+    assert "A bad reply" in beside
+    assert "to the turn where they part" in beside
+
+
+def test_talks_part_where_words_differ_or_one_goes_on():
+    one, other, more = (
+        Utterance("speaker", "Hello."),
+        Utterance("speaker", "Hello.", 40.0),
+        Utterance("listener", "Hi."),
+    )
+    assert parting([[one, more], [other, more]]) == ""
+    assert parting([[one, more]]) == ""
+    assert parting([[one, more], [other, Utterance("listener", "Oh.")]]) == "a-2"
+    assert (parting([[one, more], [other]]), parting([[one], [other, more]])) == ("a-2", "b-2")
 
 
 def _query(address):

@@ -5,7 +5,7 @@ Repeats of one item: ICC(1) from the one-way analysis of variance (Shrout & Flei
 1 + (m − 1)·ICC (Kish 1965), and how much a score varies when a subject is asked again."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -187,6 +187,56 @@ def crossed_mean(
         return Estimate(name, mean, people, 0.0, note=note, of=of)
     low, high = t_bounds(mean, se, min(people, questions) - 1)
     return Estimate(name, mean, people, se, low, min(high, most), note=note, of=of)
+
+
+def crossed_statistic(
+    name: str,
+    rows: Floats,
+    statistic: Callable[[Floats], Floats],
+    first: Sequence[object],
+    second: Sequence[object],
+    *,
+    ends: tuple[float, float] | None = None,
+    confidence: float = 0.95,
+    unit: str = "",
+) -> Estimate:
+    """A `statistic` of the rows' totals with an interval for other people and other things than these: each row belongs
+    to one of the `first` (people) and one of the `second` (prompts), and the variance is put together as
+    `crossed_mean`'s, each part by leaving out one cluster after the other (jackknife: few clusters with much weight
+    count in full). Between `ends` the interval is made on the logit scale, on which it cannot leave them. None where
+    nothing varies, there are fewer than two of each, or one cluster alone makes the statistic."""
+    total = rows.sum(axis=0)
+    value = float(statistic(total))
+    if not math.isfinite(value):
+        return Estimate(name, None, len(rows), unit=unit)
+    alone = Estimate(name, value, len(rows), unit=unit)
+    who, which = codes(first), codes(second)
+    if min(count_levels(who), count_levels(which)) < 2:
+        return alone
+    cells = codes(list(zip(who, which, strict=True)))
+    by_first, by_second, by_cell = (_left_out(rows, statistic, cluster) for cluster in (who, which, cells))
+    both = max(by_first + by_second - by_cell, by_first, by_second)
+    se = math.sqrt(both) if both > 0 else 0.0
+    if not 1e-9 < se < math.inf:
+        return alone
+    df = min(count_levels(who), count_levels(which)) - 1
+    if ends is None:
+        low, high = t_bounds(value, se, df, confidence)
+    else:
+        bottom, top = ends
+        if not bottom < value < top:
+            return alone
+        place = (value - bottom) / (top - bottom)
+        logits = t_bounds(math.log(place / (1 - place)), se / (top - bottom) / (place * (1 - place)), df, confidence)
+        low, high = (bottom + (top - bottom) / (1 + math.exp(-bound)) for bound in logits)
+    return Estimate(name, value, len(rows), se, low, high, unit)
+
+
+def _left_out(rows: Floats, statistic: Callable[[Floats], Floats], cluster: Ints) -> float:
+    sums = np.zeros((count_levels(cluster), rows.shape[1]))
+    np.add.at(sums, cluster, rows)
+    without = statistic(rows.sum(axis=0) - sums)
+    return (len(sums) - 1) / len(sums) * float(((without - without.mean()) ** 2).sum())
 
 
 def _variance(weighted: Floats, cluster: Ints) -> float:

@@ -7,7 +7,7 @@ it (docs/evidence/coverage.md: false alarms). Crossed cumulative-logit model as 
 Holm-corrected."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +16,8 @@ import numpy as np
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal import LikelihoodRatio, OrdinalFit, RandomEffect, fit_ordinal, likelihood_ratio
 from eqlab.analysis.ordinal_likelihood import FitError
-from eqlab.analysis.special import stdtr, stdtrit
+from eqlab.analysis.special import fdtrc, stdtr, stdtrit
+from eqlab.core.plural import many
 
 RATER, PROMPT, REPLY = "rater", "prompt", "reply"
 
@@ -87,7 +88,7 @@ def decide(
         ArmContrast(arm, against, est, se, df, p, float(p_holm or 0.0), est - reach * se, est + reach * se)
         for (arm, against, est, se, p), p_holm in zip(found, adjusted, strict=True)
     )
-    return Decision(fit, contrasts, tuple(fit.sd), left_out, _omnibus(values, fit, levels) if omnibus else None)
+    return Decision(fit, contrasts, tuple(fit.sd), left_out, _omnibus(values, fit, levels, df) if omnibus else None)
 
 
 def _fit(
@@ -98,7 +99,7 @@ def _fit(
     for name in (REPLY, PROMPT, RATER):
         count = len(set(levels[name]))
         if not 2 <= count < len(values):
-            left_out[name] = f"{count} levels for {len(values)} ratings"
+            left_out[name] = f"{count} levels for {many(len(values), 'rating')}"
     if len(set(levels[REPLY])) == len(set(levels[PROMPT])) and REPLY not in left_out:
         left_out[PROMPT] = "every prompt has one reply"
     for drop in ((), (PROMPT,), (REPLY,), (PROMPT, REPLY)):
@@ -115,10 +116,13 @@ def _fit(
 
 
 def _omnibus(
-    values: Sequence[Any], fit: OrdinalFit, levels: Mapping[str, Sequence[Hashable]]
+    values: Sequence[Any], fit: OrdinalFit, levels: Mapping[str, Sequence[Hashable]], df: float
 ) -> LikelihoodRatio | None:
+    """χ²/df against F with the contrasts' degrees of freedom: with few prompts χ² alone finds differences that are not
+    there."""
     try:
         null = fit_ordinal(list(values), {}, [RandomEffect(name, levels[name]) for name in fit.sd])
     except FitError:
         return None
-    return likelihood_ratio(null, fit)
+    found = likelihood_ratio(null, fit)
+    return replace(found, p=float(fdtrc(found.df, df, found.chi2 / found.df)))

@@ -12,6 +12,7 @@ from eqlab.analysis.arrays import Floats, Labels, codes
 from eqlab.analysis.bootstrap import DRAWS, SEED, interval
 from eqlab.analysis.clusters import clustering
 from eqlab.analysis.intervals import fisher, t_bounds
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate
 
 # the correlation would be without measurement error.
@@ -87,7 +88,7 @@ def grouped_r(
     r = math.tanh(whole)
     known = np.array([one for one in each if one is not None])
     if count < 3 or len(known) < count:
-        return Estimate(name, r, count, of=of, note=f"no interval: {count} groups are too few")
+        return Estimate(name, r, count, of=of, note=f"no interval: {many(count, 'group is', 'groups are')} too few")
     alike = [max(0.0, clustering(column, group).icc or 0.0) for column in columns[:, :2].T]
     worth = n / (1 + (n / count - 1) * alike[0] * alike[1]) - 1 - (given is not None)
     error = max(
@@ -164,7 +165,7 @@ def _without_one(x: Floats, y: Floats) -> tuple[tuple[float, int], tuple[float, 
 
 
 def _few(n: int) -> str:
-    return f"{n} models are few: the interval is too narrow" if n < FEW else ""
+    return f"{many(n, 'model is', 'models are')} few: the interval is too narrow" if n < FEW else ""
 
 
 def disattenuate(r: Estimate, reliabilities: tuple[float | None, float | None]) -> Estimate:

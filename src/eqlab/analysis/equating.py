@@ -16,6 +16,7 @@ from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.special import stdtr, stdtrit
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 
 DRAWS = 2000
 
@@ -71,7 +72,7 @@ def equate(
     a, b, names = a[both], b[both], [name for name, kept in zip(models, both.tolist(), strict=True) if kept]
     n = len(a)
     if n < FEWEST:
-        raise UsageError(f"{n} models answered both sets; equating needs five.", "Run more models on both.")
+        raise UsageError(f"{many(n, 'model')} answered both sets; equating needs five.", "Run more models on both.")
     (x, vx), (y, vy) = _scores(a), _scores(b)
     slope = _deming(x, y, vx, vy)
     shift = float(y.mean() - x.mean())

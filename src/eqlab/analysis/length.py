@@ -51,8 +51,9 @@ def at_equal_length(replies: Sequence[LengthReply], digits: int = 2, unit: str =
     y = α(subject) + γ(item) + β·log2(words) + ε by least squares; β̂ is fitted after both effects are taken out of y
     and x (Frisch & Waugh 1933; Lovell 1963). A subject's score becomes ȳ − β̂·(x̄ − x̿), x̿ the mean of the subjects'
     x̄. Errors add up each cluster's influence on that number, φ: se² = G/(G − 1)·Σφ², Student's t with G − 1 degrees
-    (infinitesimal jackknife over G clusters, Efron 1982; the slope's is the usual cluster-robust error, Liang & Zeger
-    1986). Without a slope this is the plain mean's s/√n."""
+    (infinitesimal jackknife over G clusters, Efron 1982). A cluster's influence on the slope is that of leaving it out,
+    φ/(1 − h) with h its share of the spread of x (Bell & McCaffrey 2002, CR3), less their mean: few clusters draw the
+    slope towards themselves. Without a slope this is the plain mean's s/√n."""
     subjects = tuple(dict.fromkeys(reply.subject for reply in replies))
     if len(subjects) < 2:
         return ONE_SUBJECT
@@ -75,7 +76,11 @@ def at_equal_length(replies: Sequence[LengthReply], digits: int = 2, unit: str =
     counts = np.bincount(who).astype(float)
     mean_x, mean_y = np.bincount(who, x) / counts, np.bincount(who, y) / counts
     common = float(mean_x.mean())
-    on_slope = np.bincount(drawn, own_x * (own_y - beta * own_x), groups) / spread
+    held = np.bincount(drawn, own_x**2, groups) / spread
+    if held.max() > 1 - _NO_SPREAD:
+        return FEW_ITEMS
+    on_slope = np.bincount(drawn, own_x * (own_y - beta * own_x), groups) / spread / (1 - held)
+    on_slope -= on_slope.mean()
     off_common = np.bincount(drawn, (x - mean_x[who]) / counts[who], groups) / len(subjects)
     rest = (y - mean_y[who] - beta * (x - mean_x[who])) / counts[who]
     own = np.zeros((len(subjects), groups))

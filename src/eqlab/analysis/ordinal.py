@@ -19,6 +19,7 @@ from eqlab.analysis.arrays import Floats, codes, count_levels
 from eqlab.analysis.crossed import Layout, Term
 from eqlab.analysis.ordinal_likelihood import FitError, LikelihoodProblem, across, find_mode, maximise
 from eqlab.analysis.special import chdtrc, expit, logit, ndtr, ndtri
+from eqlab.core.plural import many
 
 _LARGEST = 15.0
 """A log-odds beyond which an effect is taken to have no finite estimate."""
@@ -122,7 +123,9 @@ def fit_ordinal(
     categories, category = np.unique(np.asarray(y), return_inverse=True)
     n = len(category)
     if len(categories) < 2:
-        raise FitError(f"An ordinal model needs two categories; the {n} answers have {len(categories)}.")
+        raise FitError(
+            f"An ordinal model needs two categories; the {many(n, 'answer has', 'answers have')} {len(categories)}."
+        )
     nominal = nominal or {}
     columns = _columns(fixed, n)
     design = np.column_stack([np.ones(n), _columns(nominal, n)])
@@ -165,7 +168,7 @@ def likelihood_ratio(smaller: OrdinalFit, larger: OrdinalFit) -> LikelihoodRatio
 def _columns(given: Mapping[str, Sequence[float] | Floats], n: int) -> Floats:
     for name, column in given.items():
         if len(column) != n:
-            raise FitError(f"Column '{name}' has {len(column)} values for {n} answers.")
+            raise FitError(f"Column '{name}' has {len(column)} values for {many(n, 'answer')}.")
     made = np.empty((n, len(given)))
     for index, column in enumerate(given.values()):
         made[:, index] = np.asarray(column, dtype=float)
@@ -186,12 +189,12 @@ def _terms(random: Sequence[RandomEffect], n: int) -> tuple[list[Term], list[lis
     terms, labels = [], []
     for effect in random:
         if len(effect.levels) != n:
-            raise FitError(f"Random term '{effect.name}' has {len(effect.levels)} levels for {n} answers.")
+            raise FitError(f"Random term '{effect.name}' has {len(effect.levels)} levels for {many(n, 'answer')}.")
         level = codes(effect.levels)
         count = count_levels(level)
         if not 2 <= count < n:
             raise FitError(
-                f"The spread of '{effect.name}' cannot be estimated: {count} levels for {n} answers.",
+                f"The spread of '{effect.name}' cannot be estimated: {count} levels for {many(n, 'answer')}.",
                 "A random term needs at least two levels and more answers than levels.",
             )
         values = None if effect.values is None else np.asarray(effect.values, dtype=float)

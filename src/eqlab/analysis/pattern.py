@@ -42,6 +42,12 @@ def shape(answers: Sequence[tuple[float, float, float]], items: Sequence[str] = 
     return Estimate("shape", found.value, len(rows), None, low, high)
 
 
+def agreement(answers: Sequence[tuple[float, float, float]]) -> float:
+    """The same without its interval; 0 for flat answers, and for none."""
+    product, own, norm = np.array(answers, dtype=float).reshape(-1, 3).sum(axis=0)
+    return float(product / np.sqrt(own * norm)) if own and norm else 0.0
+
+
 def linearised(answers: Sequence[tuple[float, float, float]], items: Sequence[str]) -> list[float]:
     """One number an answer, of which the mean by item and then over items is `shape`, and the spread over items gives
     its error (Taylor linearisation of a ratio), so that two subjects can be compared item by item:

@@ -15,6 +15,7 @@ from eqlab.analysis.intervals import proportion_bounds
 from eqlab.analysis.sequential import inflation, obrien_fleming, outlook
 from eqlab.analysis.special import chdtri, chndtr, expit, fdtri, ncfdtr, nctdtr, ndtr, ndtri, stdtrit
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table
 
 # people whose ratings are alike. By formula, by simulation, and with looks at the data on the way.
@@ -295,16 +296,17 @@ def tables(size: StudySize, found: dict[str, Any]) -> list[Table]:
                 (f"raters per group for a power of {size.power:g}", found["raters_per_arm"]),
                 ("… if their ratings were independent", found["raters_if_independent"]),
                 (
-                    f"power with {found['raters']} raters per group, by formula",
+                    f"power with {many(found['raters'], 'rater')} per group, by formula",
                     f"{100 * found['power_by_formula']:.1f} %",
                 ),
                 ("… by simulation", share),
                 (
-                    f"smallest gap that {found['raters']} raters per group find",
+                    f"smallest gap that {many(found['raters'], 'rater')} per group find",
                     f"{100 * found['minimum_gap']:.1f} points",
                 ),
             ),
-            f"α = {size.alpha:g}, {size.ratings_per_rater} ratings a rater, design effect {size.design_effect:g}. "
+            f"α = {size.alpha:g}, {many(size.ratings_per_rater, 'rating')} a rater, design effect "
+            f"{size.design_effect:g}. "
             f"Simulated from the spreads of the published ratings (raters {SD_RATER}, prompts {SD_PROMPT} log-odds).",
         ),
         Table(
@@ -325,22 +327,29 @@ def _deciding_table(size: StudySize, found: dict[str, Any]) -> Table:
         return "none" if gap is None else f"{100 * gap:.1f} points"
 
     needed, ceiling = found["raters_per_arm"], 100 * found["power_with_any_number_of_raters"]
-    more = "" if needed is not None else f" More raters cannot help: {size.prompts} prompts are too few, take more."
+    more = (
+        ""
+        if needed is not None
+        else (f" More raters cannot help: {many(size.prompts, 'prompt')} are too few, take more.")
+    )
     return Table(
         f"To find {100 * size.gap:+.1f} points from {100 * size.baseline:.1f} % Good, by the model that decides",
         ("what", "value"),
         (
             (
-                f"raters per group for a power of {size.power:g}, {size.prompts} prompts",
+                f"raters per group for a power of {size.power:g}, {many(size.prompts, 'prompt')}",
                 "no number of them" if needed is None else needed,
             ),
-            (f"power with {found['raters']} raters per group", f"{100 * found['power']:.1f} %"),
+            (f"power with {many(found['raters'], 'rater')} per group", f"{100 * found['power']:.1f} %"),
             ("… with any number of raters", f"{ceiling:.1f} %"),
-            (f"prompts for a power of {size.power:g} with {found['raters']} raters per group", found["prompts_needed"]),
+            (
+                (f"prompts for a power of {size.power:g} with {many(found['raters'], 'rater')} per group"),
+                found["prompts_needed"],
+            ),
             ("… with any number of raters", found["prompts_with_any_number_of_raters"]),
-            (f"smallest gap that {found['raters']} raters per group find", points(found["minimum_gap"])),
+            (f"smallest gap that {many(found['raters'], 'rater')} per group find", points(found["minimum_gap"])),
         ),
-        f"α = {size.alpha:g}, {size.ratings_per_rater} ratings a rater; raters, prompts and replies differ (SD "
+        f"α = {size.alpha:g}, {many(size.ratings_per_rater, 'rating')} a rater; raters, prompts and replies differ (SD "
         f"{SD_RATER}, {SD_PROMPT} and {size.sd_reply:g} log-odds). What is good about a reply is shared by all who "
         f"rate it.{more}",
     )

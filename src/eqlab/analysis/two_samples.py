@@ -192,7 +192,10 @@ def adjusted_differences(
     leverage = np.einsum("ij,jk,ik->i", design, inverse, design)
     if leverage.max() > 1 - 1e-9:  # somebody alone decides a coefficient: no error can be told
         return []
-    weighted = design * ((y - design @ beta) / (1 - leverage))[:, None]
+    left = y - design @ beta
+    if np.abs(left).max() <= 1e-9 * max(1.0, np.abs(y).max()):  # all is explained; what is left is rounding
+        return []
+    weighted = design * (left / (1 - leverage))[:, None]
     covariance = inverse @ (weighted.T @ weighted) @ inverse
     found = []
     for place, name in enumerate(names, start=1):

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from eqlab.analysis.intervals import clustered_share
-from eqlab.analysis.pattern import linearised, shape, sums
+from eqlab.analysis.pattern import agreement, linearised, shape, sums
 from eqlab.benchmarks.common.questions import Question, Questions, by_item, how_to_fill_in, mean_by_item
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.answers import final
@@ -149,8 +149,7 @@ class Seceu(Questions[SeceuOptions]):
         norms, fills = _norms(asked), dict(_FILLS) if asked else {}
         if asked and asked[0].condition == PUBLISHED:
             fills["the norm's mean by place"] = tuple(map(fmean, zip(*norms, strict=True)))
-        found = {name: shape([sums(fill, norm) for norm in norms]).value for name, fill in fills.items()}
-        return tuple(Baseline(name, value or 0.0) for name, value in found.items())
+        return tuple(Baseline(name, agreement([sums(fill, norm) for norm in norms])) for name, fill in fills.items())
 
     def more_estimates(self, scored: Sequence[Scored], items: Items, options: SeceuOptions) -> Iterator[Estimate]:
         pairs = list(zip(scored, items, strict=True))

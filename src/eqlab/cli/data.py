@@ -6,6 +6,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag
 from eqlab.cli.plain import print_text
+from eqlab.core.plural import many
 
 if TYPE_CHECKING:
     from eqlab.data.published import PinnedFile
@@ -53,7 +54,10 @@ def list_files(data: DataFlag = None, as_json: JsonFlag = False) -> None:
         right=["kB"],
     )
     here = sum(bool(row["present"]) for row in rows)
-    print_text(f"\n{here} of {len(rows)} files are here. They keep their own licences; see docs/questions.md.")
+    print_text(
+        f"\n{here} of {many(len(rows), 'file')} {'is' if here == 1 else 'are'} here. They keep their own "
+        "licences; see docs/questions.md."
+    )
 
 
 def fetch(sources: Source = None, data: DataFlag = None) -> None:
@@ -84,7 +88,9 @@ def fetch(sources: Source = None, data: DataFlag = None) -> None:
             out.print(harmless(reason), markup=False)
         if failed > _REASONS:
             out.print(f"and {failed - _REASONS} more", markup=False)
-        raise DataError(f"{failed} files could not be fetched.", "Check the network and run the same command again.")
+        raise DataError(
+            f"{many(failed, 'file')} could not be fetched.", "Check the network and run the same command again."
+        )
 
 
 def verify(sources: Source = None, data: DataFlag = None) -> None:
@@ -103,7 +109,8 @@ def verify(sources: Source = None, data: DataFlag = None) -> None:
         raise DataError("Nothing is here to verify.", "Get the files with 'eqlab data fetch', or name --data DIR.")
     if changed:
         raise DataError(
-            f"{len(changed)} files differ from the published ones.", "'eqlab data fetch' replaces them in the cache."
+            f"{many(len(changed), 'file differs', 'files differ')} from the published ones.",
+            "'eqlab data fetch' replaces them in the cache.",
         )
 
 

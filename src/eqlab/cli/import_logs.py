@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.core.plural import many
 
 if TYPE_CHECKING:
     from eqlab.publish.tools.import_logs import Log
@@ -70,12 +71,15 @@ def _read_in(
     if done.unknown:
         first = done.unknown[0]
         errors().print(
-            f"{len(done.unknown)} of {len(log.replies)} prompts are no questions of it: left out (first: {first}…).",
+            f"{len(done.unknown)} of {many(len(log.replies), 'prompt')} "
+            f"{'is' if len(done.unknown) == 1 else 'are'} no questions of it: left out (first: {first}…).",
             markup=False,
         )
     if as_json:
         body = {"run": done.run, "taken": done.taken, "new": done.new, "unknown": len(done.unknown)}
         print_json({**body, "results": [result_json(result) for result in found]})
         return
-    say(f"{done.taken} questions from {log.tool} ({done.new} new replies): run {done.run}")
+    say(
+        f"{many(done.taken, 'question')} from {log.tool} ({many(done.new, 'new reply', 'new replies')}): run {done.run}"
+    )
     print_results(found)

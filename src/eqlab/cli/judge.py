@@ -33,6 +33,7 @@ from eqlab.cli.flags import (
     check_writable,
     model_settings,
 )
+from eqlab.core.plural import many
 from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def judge(
             prepared = judging.prepare(request, opened, say)
         if adaptive:
             most = judging.most_calls(prepared)
-            say(f"An adaptive run begins with some of all pairs and stops at the width; {most:,} calls at most.")
+            say(f"An adaptive run begins with some of all pairs and stops at the width; {many(most, 'call')} at most.")
             planned = {"most_calls": most}
         if dry_run:
             show_forecast(prepared, store, spending, as_json=as_json, more=planned)
@@ -297,9 +298,14 @@ def plan_lines(plan: "JudgePlan", budget: "Budget") -> list[str]:
     from eqlab.runs.estimate import cost_words, span_words
 
     calls = sum(forecast.calls for forecast in plan.forecasts)
-    said = [f"Plan: {calls:,} calls for {plan.prompts:,} of {plan.all_prompts:,} prompts, within {budget.words}."]
+    said = [
+        (
+            f"Plan: {many(calls, 'call')} for {plan.prompts:,} of {many(plan.all_prompts, 'prompt')}, within "
+            f"{budget.words}."
+        )
+    ]
     said += [
-        f"  {forecast.model.spec}: {forecast.calls:,} calls, about {span_words(forecast.tokens_in)} tokens in, "
+        f"  {forecast.model.spec}: {many(forecast.calls, 'call')}, about {span_words(forecast.tokens_in)} tokens in, "
         f"{span_words(forecast.tokens_out)} out; cost {cost_words(forecast)}."
         for forecast in plan.forecasts
     ]
@@ -310,7 +316,8 @@ def plan_lines(plan: "JudgePlan", budget: "Budget") -> list[str]:
     if plan.prompts < plan.all_prompts:
         rest = "" if plan.all_reach is None else f", ±{plan.all_reach:.1f} points"
         said.append(
-            f"  All prompts would be {plan.all_calls:,} calls{rest}. The prompts are drawn by seed, balanced over "
+            f"  All prompts would be {many(plan.all_calls, 'call')}{rest}. The prompts are drawn by seed, "
+            "balanced over "
             "emotions; which ones says nothing of what the replies are like."
         )
     return said
@@ -365,7 +372,10 @@ def import_file(
             }
         )
         return
-    say(f"{done.taken} ratings of {done.raters} people ({done.new} new, {len(done.bad)} rows left out): run {done.run}")
+    say(
+        f"{many(done.taken, 'rating')} of {many(done.raters, 'person', 'people')} ({done.new} new, "
+        f"{many(len(done.bad), 'row')} left out): run {done.run}"
+    )
     print_results(found)
     for result in found:
         for table in result.tables[:3]:

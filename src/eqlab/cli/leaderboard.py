@@ -7,6 +7,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 
 if TYPE_CHECKING:
     from eqlab.publish.leaderboard.build import Built, Checked
@@ -111,17 +112,18 @@ def _print(built: "Built") -> None:
     from eqlab.cli.output import say
 
     for board in built.boards:
-        entries = "1 entry" if len(board.entered) == 1 else f"{len(board.entered)} entries"
-        say(f"{board.label}, {entries}: {board.sentence}")
+        say(f"{board.label}, {many(len(board.entered), 'entry', 'entries')}: {board.sentence}")
     for where, why in built.left_out.items():
         say(f"left out: {where}: {why}")
     for name, why in built.refused:
         say(f"refused: {name}: {why}")
+    for table in built.new_tables:
+        say(f"new table since the last build: {table}")
     what = ", ".join(f"{change.name} {change.what}" for change in built.changed[:5])
     more = f" and {len(built.changed) - 5} more" if len(built.changed) > 5 else ""
     if built.changed:
         say(f"{len(built.changed)} changes since the last build: {what}{more}")
-    size = f"{built.files} files, front page {built.front_bytes / 1000:.0f} kB"
+    size = f"{many(built.files, 'file')}, front page {built.front_bytes / 1000:.0f} kB"
     say(f"Leaderboard: {(built.folder / 'index.html').resolve()} ({size})")
 
 
@@ -143,6 +145,7 @@ def _print_json(built: "Built") -> None:
                 }
                 for board in built.boards
             ],
+            "new_tables": list(built.new_tables),
             "changes": [as_dict(change) for change in built.changed],
             "left_out": built.left_out,
             "refused": [{"file": name, "reason": why} for name, why in built.refused],
@@ -175,6 +178,6 @@ def submit(
         body = make_submission(opened, stored)
     check_submission(body, data)
     write_submission(body, path)
-    typer.echo(f"{len(body['answers'])} answers of run {body['run']}, sha256 {body['answers_sha256']}")
+    typer.echo(f"{many(len(body['answers']), 'answer')} of run {body['run']}, sha256 {body['answers_sha256']}")
     typer.echo(f"Signed with key {fingerprint(body['public_key'])} ({key_file()})")
     typer.echo(f"Submission: {path.resolve()}")

@@ -60,10 +60,10 @@ def say(text: str, style: str = "") -> None:
 
 
 def print_table(table: Table) -> None:
-    """A table that fits the screen, between its title and its note."""
+    """A table that fits the screen, between its title and its note; one without rows is its note."""
     if table.title:
         say(table.title, style="italic")
-    for line in table_lines(table, _width()):
+    for line in table_lines(table, _width()) if table.rows or not table.note else ():
         _print(line.text, line.style)
     if table.note:
         say(table.note, style="dim")

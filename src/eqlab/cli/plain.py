@@ -145,7 +145,22 @@ def next_step(run: str, subjects: Sequence[str], *, own_items: bool = False, to_
     if len(who) > 1:
         return f"Next, every pair with its interval, and how many questions would tell them apart: eqlab compare {run}"
     other = "OTHER" if "--base-url" in _given(sys.argv[1:]) else "OTHER/MODEL"
-    return f"Next, ask another model the same, then compare: eqlab run {other}; eqlab compare {run} last"
+    same = "".join(f" {part}" for part in _same_questions(sys.argv[1:]))
+    return f"Next, ask another model the same, then compare: eqlab run {other}{same}; eqlab compare {run} last"
+
+
+_SAME = ("-b", "--benchmark", "--items", "--profile", "--limit", "--repeats", "--seed", "-o", "--option")
+"""Options of a run that say which questions are asked, and how."""
+
+
+def _same_questions(arguments: Sequence[str]) -> Iterator[str]:
+    for place, word in enumerate(arguments):
+        name, equals, _ = word.partition("=")
+        joined = word[:2] in ("-b", "-o") and len(word) > 2
+        if word in ("--structured", "--free-text") or (name in _SAME and equals) or joined:
+            yield shlex.quote(word)
+        elif word in _SAME:
+            yield shlex.join(arguments[place : place + 2])
 
 
 def end(*, interrupted: bool, failed: bool, unusable: bool = False, limit: str = "") -> None:

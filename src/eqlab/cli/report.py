@@ -108,11 +108,11 @@ def found_runs(
             if last > len(ids):
                 typer.echo(f"--last {last}: the store holds {len(ids)}; all of them are taken.", err=True)
             stored = [opened.read_run(run) for run in reversed(ids[:last])]
-        scored = [
-            (run, [result for result in made if subjects.get(run.id, {""}) & {"", result.subject}])
-            for run, made in results_of(opened, stored, processes=cores(), workers=workers)
-        ]
-        found = pooled(opened, scored)
+
+        def wanted(run: str, subject: str, _: str) -> bool:
+            return bool(subjects.get(run, {""}) & {"", subject})
+
+        found = pooled(opened, results_of(opened, stored, wanted, processes=cores(), workers=workers))
         return [*with_panels(opened, found), *beside]
 
 

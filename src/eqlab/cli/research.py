@@ -18,6 +18,7 @@ from eqlab.cli.flags import (
     check_writable,
 )
 from eqlab.cli.plain import print_text
+from eqlab.core.plural import many
 from eqlab.core.settings import read_settings
 from eqlab.models.timeouts import PATIENCE, WHOLE, Timeouts
 from eqlab.reproduce import STUDIES
@@ -206,7 +207,7 @@ def probe(
 
     for spec in dict.fromkeys(models):
         config = ModelConfig(spec, "" if spec == "embedded" else base_url, settings=read_settings(setting or []))
-        say(f"{spec}: {len(texts)} texts")
+        say(f"{spec}: {many(len(texts), 'text')}")
         result, lost = probing.probe(config, texts, concurrency=max_concurrency, timeouts=timeouts, say=say)
         found.append(probing.Probe(spec, benchmark, items, result, lost))
     if as_json:

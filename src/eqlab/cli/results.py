@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from eqlab.cli.output import print_table, say
 from eqlab.comparison.scores import ScoreLine, rules_words, score_table
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Result, goodness
 from eqlab.core.text import floor_text, is_number, place_sentences
 from eqlab.tables.cells import estimate_text
@@ -131,12 +132,13 @@ def without_answers(results: "Sequence[Result]") -> list[str]:
         name = subject.partition(":")[2] or subject
         if refused and not usable:
             said.append(
-                f"{name}: none of {unread + lost + refused} answers could be used, {refused} were refused; "
+                f"{name}: none of {many(unread + lost + refused, 'answer')} could be used, "
+                f"{many(refused, 'was', 'were')} refused; "
                 "'eqlab runs show --status refused' shows them."
             )
         elif unread and not usable:
             said.append(
-                f"{name}: none of {unread + lost} answers could be used; "
+                f"{name}: none of {many(unread + lost, 'answer')} could be used; "
                 "'eqlab runs show --status unparseable' shows them."
             )
         elif lost and not usable:

@@ -8,6 +8,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, RepeatsFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
+from eqlab.core.plural import many
 from eqlab.core.settings import read_pairs
 
 if TYPE_CHECKING:
@@ -73,7 +74,11 @@ def export(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="Ends in .parquet, .csv or .jsonl.", show_default="RUN.parquet"
+            "-o",
+            "--output",
+            metavar="FILE",
+            help=".parquet, .csv, .jsonl, .sav or .dta.",
+            show_default="RUN.parquet",
         ),
     ] = None,
     form: Annotated[
@@ -91,9 +96,10 @@ def export(
     ] = False,
     store: StoreFlag = "",
 ) -> None:
-    """Export every attempt with its trial: one row each, as Parquet, CSV or JSONL by the file's ending.
+    """Export every attempt with its trial: one row each, as Parquet, CSV, JSONL, SPSS or Stata by the file's ending.
 
-    CSV is made safe for spreadsheets: text that a spreadsheet would run as a formula gets a leading apostrophe.
+    A codebook beside the file describes every column; in files of SPSS and Stata (eqlab[spss]) labels do. CSV is made
+    safe for spreadsheets: text that a spreadsheet would run as a formula gets a leading apostrophe.
     `--format every-eval-ever` writes records of scores and items to a folder instead. Nothing is sent anywhere."""
     from eqlab.core.errors import UsageError
     from eqlab.publish.export import write_answers
@@ -112,8 +118,8 @@ def export(
             return
         path = output or Path(f"{stored.id}.parquet")
         check_writable(path)
-        rows = write_answers(opened, stored, path)
-    print_text(f"{rows} rows: {path.resolve()}")
+        rows = write_answers(opened, stored, path, print_text)
+    print_text(f"{many(rows, 'row')}: {path.resolve()}")
 
 
 # `eqlab data export-task`: a benchmark as a task of another tool.
@@ -155,7 +161,7 @@ def export_task(
         data=data,
     )
     written = write_task(task, output)
-    typer.echo(f"{written.questions} questions: {written.folder.resolve()}")
+    typer.echo(f"{many(written.questions, 'question')}: {written.folder.resolve()}")
     if written.published:
         typer.echo("The folder holds the study's own texts, under their own licence.")
     typer.echo(f"lm_eval --include_path {output} --tasks {written.name} --apply_chat_template --model …")
@@ -333,14 +339,15 @@ def check(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
         print_json(as_dict(found))
     else:
         typer.echo(
-            f"{found.runs} runs, {found.planned} planned trials, {found.answers} answers; "
+            f"{many(found.runs, 'run')}, {many(found.planned, 'planned trial')}, {many(found.answers, 'answer')}; "
             f"{_mb(found.size)} MB, of which {_mb(found.unused)} MB are free."
         )
         for problem in found.problems:
             typer.echo(harmless(problem))
     if found.problems:
         raise StoreError(
-            f"The store is damaged in {len(found.problems)} places.", "Go back to a copy, or export what can be read."
+            f"The store is damaged in {many(len(found.problems), 'place')}.",
+            "Go back to a copy, or export what can be read.",
         )
     if not as_json:
         typer.echo("Sound.")

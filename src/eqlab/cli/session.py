@@ -129,16 +129,10 @@ def _next(run: str, prepared: "Prepared", found: "Sequence[Result]") -> str:
 
 def items_line(prepared: "Prepared") -> str:
     """Which questions are asked, and how to get a study's own where the shipped ones stand in for them."""
-    from eqlab.core.benchmark import item_sets_of
     from eqlab.runs.request import ITEM_SETS
 
     named = [config for config in prepared.config.benchmarks if config.item_set in ITEM_SETS]
-    stand_ins = [
-        config.name
-        for config in named
-        if config.item_set == "open" and "published" in item_sets_of(prepared.asked[config.name].benchmark)
-    ]
-    get = f"; the published ones: eqlab data fetch {' '.join(stand_ins)}" if stand_ins else ""
+    get = f"; the published ones: eqlab data fetch {' '.join(prepared.missing)}" if prepared.missing else ""
     return f"Items: {', '.join(f'{config.name} {config.item_set}' for config in named)}{get}." if named else ""
 
 

@@ -9,6 +9,7 @@ import typer
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import pasteable, print_text
 from eqlab.cli.study_manage import File, begun_study
+from eqlab.core.plural import many
 from eqlab.core.settings import read_pairs
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _show(design: "Design", found: "Overview", heard: tuple[str, ...], power: st
     print_text(f"{study.title} (study '{study.id}', {study.kind})\n")
     print_rows("", ["arm", "batches", "trials each", "places"], rows, right=["batches", "trials each", "places"])
     pages = _span(*found.pages)
-    print_text(f"\n{found.places} places. A person gets {pages} pages, about {found.minutes:.0f} minutes.")
+    print_text(f"\n{many(found.places, 'place')}. A person gets {pages} pages, about {found.minutes:.0f} minutes.")
     if study.instruments:
         print_text(f"Questionnaires first: {', '.join(study.instruments)}.")
     if found.hourly is not None:
@@ -148,7 +149,7 @@ def _show(design: "Design", found: "Overview", heard: tuple[str, ...], power: st
         )
     if study.talk is not None:
         print_text(_talks(study.talk))
-    print_text(f"Power: {power}")
+    print_text(power)
     for warning in heard:
         console().print(f"! {warning}", markup=False, style="yellow")
     if not heard:
@@ -159,7 +160,8 @@ def _talks(terms: "TalkTerms") -> str:
     cost = "no limit of cost" if terms.max_cost is None else f"{terms.max_cost:g} in all"
     each = "" if terms.max_cost_person is None else f", {terms.max_cost_person:g} a person"
     return (
-        f"Talks: {terms.talks} a person as {terms.person}, {terms.turns} replies at most; models may be asked "
+        f"Talks: {terms.talks} a person as {terms.person}, {many(terms.turns, 'reply', 'replies')} at most; "
+        "models may be asked "
         f"{terms.max_calls} times, {terms.max_calls_person} for one person; {cost}{each}. "
         f"People learn in the {terms.told} that it is a machine."
     )

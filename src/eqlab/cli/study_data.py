@@ -9,6 +9,7 @@ import typer
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_manage import File, PanelFlag, PersonFlag, begun_study, find_person
+from eqlab.core.plural import many
 
 if TYPE_CHECKING:
     from eqlab.store.study.participation import Participation
@@ -89,7 +90,8 @@ def seal(
     write_lock_file(path, content)
     people = len(content["people"])
     print_text(
-        f"Sealed on {when}: {content['answers']} answers, people: {people}, links of the chain: {content['links']}."
+        f"Sealed on {when}: {many(content['answers'], 'answer')}, people: {people}, links of the chain: "
+        f"{content['links']}."
     )
     print_text(f"sha256 {content['sha256']}")
     by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[study]'"
@@ -114,8 +116,8 @@ def verify(
     Under a seal everybody's answers of then must be what they were, unless the person was erased since. Ends with 1
     where they are not."""
     from eqlab.store.study.lock import moment
-    from eqlab.study.results.bundle import exported_data
-    from eqlab.study.results.lock_file import SEAL, check_seal, read_lock_file, signer, stored_data
+    from eqlab.study.results.bundle import exported_breaks, exported_data
+    from eqlab.study.results.lock_file import SEAL, check_seal, read_lock_file, signer, stored_breaks, stored_data
 
     holds = True
     for path in paths:
@@ -127,11 +129,14 @@ def verify(
         if export_folder is not None:
             _same_study(export_folder, content, sealed)
             if sealed:
-                holds &= _say_check(str(export_folder), check_seal(content, *exported_data(export_folder)))
+                against = exported_breaks(export_folder, when)
+                found = check_seal(content, *exported_data(export_folder), against)
+                holds &= _say_check(str(export_folder), found)
         if study is not None:
             with begun_study(study, store, data) as participation:
                 if sealed:
-                    holds &= _say_check("The store", check_seal(content, *stored_data(participation)))
+                    against = stored_breaks(participation, when)
+                    holds &= _say_check("The store", check_seal(content, *stored_data(participation), against))
                 else:
                     _same_lock(participation, content)
     if not holds:
@@ -187,6 +192,12 @@ def export(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write to.")] = Path(
         "study-export"
     ),
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", help="Also as sav (SPSS) or dta (Stata), with labels: eqlab[spss].", show_default="none"
+        ),
+    ] = "",
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
@@ -197,8 +208,8 @@ def export(
     from eqlab.study.results.export import export_all
 
     with begun_study(file, store, data) as participation:
-        for path, rows in export_all(participation, output):
-            print_text(f"{path}" + ("" if rows is None else f"  {rows} rows"))
+        for path, rows in export_all(participation, output, labelled=form, say=print_text):
+            print_text(f"{path}" + ("" if rows is None else f"  {many(rows, 'row')}"))
 
 
 def publish(
@@ -218,11 +229,18 @@ def publish(
     """Write a release for everybody: names and order at random, no dates, nothing that people wrote themselves, and
     nobody who differs from at least four others in state, device, language, quality of answering and what they said of
     themselves, all together."""
+    from eqlab.store.study.researchers import read_audit
     from eqlab.study.results.public import publish as release
 
     with begun_study(file, store, data) as participation:
+        done = read_audit(participation.store, participation.study.id)
         for path in release(participation, output, smallest, times=times):
             print_text(str(path))
+    if any(entry.action == "published" for entry in done):
+        print_text(
+            "! There is an earlier release of this study. People have other names in it, and the same answers: who has "
+            "both can join what each hides. Give one of them away."
+        )
 
 
 def redo(
@@ -270,7 +288,7 @@ def person(
         typer.echo(text)
         return
     write_whole(output, text + "\n")
-    print_text(f"{output}  {len(found['answers'])} answers")
+    print_text(f"{output}  {many(len(found['answers']), 'answer')}")
 
 
 def erase(
@@ -295,9 +313,11 @@ def erase(
         known = export_person(participation, who)
         state = known["participants"][0]["state"]
         if not yes:
-            typer.confirm(f"Erase {who} ({state}, {len(known['answers'])} answers) for good?", abort=True)
+            typer.confirm(f"Erase {who} ({state}, {many(len(known['answers']), 'answer')}) for good?", abort=True)
         gone = erase_person(participation, who, "researcher", current_user())
-    print_text(f"Erased: {who} and {gone} answers. Exports and backups made before still hold them: delete them there.")
+    print_text(
+        f"Erased: {who} and {many(gone, 'answer')}. Exports and backups made before still hold them: delete them there."
+    )
 
 
 def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.core.plural import many
 
 if TYPE_CHECKING:
     from eqlab.store.study.participation import Participation
@@ -118,11 +119,13 @@ def signals(
     """Show how each person worked: pasted text, typing speed, time out of sight, repeated phrases, replies like a
     model's.
 
-    Flags to look at, never verdicts: no rule of an analysis uses them, and nobody should be refused payment for one."""
+    Flags to look at, never verdicts: no rule of an analysis uses them, and nobody should be refused payment for one.
+    How much people wrote is what some studies measure: that somebody looked is kept."""
     from eqlab.cli.flags import check_writable
     from eqlab.cli.output import print_json, print_table
     from eqlab.core.results import as_dict
     from eqlab.data.files import write_whole
+    from eqlab.study.results.analysis import current_user, log_look
     from eqlab.study.results.people import signal_table
     from eqlab.study.results.people import signals as read_signals
     from eqlab.tables.data import table_csv
@@ -130,14 +133,18 @@ def signals(
     check_writable(output)
     with begun_study(file, store, data) as participation:
         found = read_signals(participation)
+        label = log_look(participation, current_user(), "read") if any(one.texts for one in found) else ""
     if as_json:
         print_json([as_dict(one) for one in found])
         return
     if output is None:
+        if label:
+            typer.echo(f"{label.capitalize()}:")
         print_table(signal_table(found))
         return
     write_whole(output, table_csv(signal_table(found)))
-    typer.echo(f"{output}  people: {len(found)}, with a flag: {sum(bool(one.flags) for one in found)}")
+    path = f"{output} ({label})" if label else str(output)
+    typer.echo(f"{path}  people: {len(found)}, with a flag: {sum(bool(one.flags) for one in found)}")
 
 
 def release(
@@ -216,7 +223,7 @@ def approve(
     with begun_study(file, store, data) as participation:
         found = approvals(participation, known_secret(data_folder()), ids, column)
     for path, rows in write_approvals(found, output, bonus, participation.study.pay.currency):
-        typer.echo(f"{path}  {rows} rows")
+        typer.echo(f"{path}  {many(rows, 'row')}")
 
 
 def audit(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:

@@ -9,6 +9,7 @@ import typer
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_manage import File
+from eqlab.core.plural import many
 
 if TYPE_CHECKING:
     from socket import socket
@@ -261,7 +262,7 @@ def _shown(host: str) -> str:
 def _print_status(now: "StudyStatus") -> None:
     from eqlab.cli.output import interval, number, print_rows
 
-    print_text(f"{now.title} (study '{now.study}'): {now.done} of {now.places} places done\n")
+    print_text(f"{now.title} (study '{now.study}'): {now.done} of {many(now.places, 'place')} done\n")
     arms = [[arm.arm, *(str(n) for n in (arm.open, arm.held, arm.done, arm.extra))] for arm in now.arms]
     print_rows("", ["arm", "open", "held", "done", "extra"], arms, right=["open", "held", "done", "extra"])
     typer.echo("")

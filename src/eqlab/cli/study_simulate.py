@@ -8,6 +8,7 @@ import typer
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_manage import File
+from eqlab.core.plural import many
 from eqlab.core.settings import read_pairs
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ def simulate(
         float | None,
         typer.Option(
             "--effect",
-            help="What is put in. rating: log-odds of every arm against the reference; evoked: points of Negative "
-            "Affect; eqbench: SD of people's error; talk: points of final emotion.",
+            help="The simulated effect. rating: log-odds of every arm against the reference; evoked: points of "
+            "Negative Affect; eqbench: SD of people's error; talk: points of final emotion.",
             show_default="0.7, 5, 1.5 or 10",
         ),
     ] = None,
@@ -61,7 +62,7 @@ def simulate(
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Rehearse a study: simulated people walk its real server, and the analysis must find what was put in.
+    """Rehearse a study: simulated people walk its real server, and the analysis must recover the simulated effect.
 
     Without --url nothing is kept: server and store are the simulation's own. With --url the simulated people are
     stored in that study, each marked as simulated; its server must have been started with --rehearsal, and a study that
@@ -114,8 +115,9 @@ def _walk_theirs(
     was = before(participation)
     if not yes:
         typer.confirm(
-            f"{wanted.people} simulated people will be stored in study '{design.study.id}' at {url}, where "
-            f"{len(was.people)} people are now. Go on?",
+            f"{many(wanted.people, 'simulated person', 'simulated people')} will be stored in study "
+            f"'{design.study.id}' at {url}, where "
+            f"{many(len(was.people), 'person is', 'people are')} now. Go on?",
             abort=True,
         )
     address = Address(url, design.study.id, design.study.panel.person, f"simulated-{secrets.token_hex(4)}-")
@@ -134,11 +136,14 @@ class _Progress:
     def __call__(self, walked: "Walked") -> None:
         self._ended += 1
         if self._ended % self._step == 0 or self._ended == self._people:
-            self._out.print(f"{self._ended} of {self._people} simulated people have come to an end")
+            self._out.print(
+                f"{self._ended} of {many(self._people, 'simulated person', 'simulated people')} "
+                f"{'is' if self._ended == 1 else 'are'} done"
+            )
 
     def repeated(self, done: int, total: int) -> None:
         if done % max(1, total // 10) == 0 or done == total:
-            self._out.print(f"{done} of {total} simulations")
+            self._out.print(f"{done} of {many(total, 'simulation')}")
 
 
 def _show(
@@ -155,7 +160,10 @@ def _show(
     from eqlab.study.simulation.personas import PERSONAS
     from eqlab.study.simulation.simulate import coverage, power
 
-    print_text(f"{wanted.people} simulated people walked {url or 'a server of their own on loopback'} over HTTP.")
+    print_text(
+        f"{many(wanted.people, 'simulated person', 'simulated people')} walked "
+        f"{url or 'a server of their own on loopback'} over HTTP."
+    )
     came: Counter[str] = Counter(walked.player.persona for walked in outcome.walked)
     ends: Counter[tuple[str, str]] = Counter((walked.player.persona, walked.end) for walked in outcome.walked)
     rows = [
@@ -163,7 +171,7 @@ def _show(
         for name, words in PERSONAS.items()
         if came[name]
     ]
-    columns = ["persona", "came", "to an end", "left", "declined", ""]
+    columns = ["persona", "came", "ended", "left", "declined", ""]
     print_rows("", columns, rows, right=columns[1:5])
     for table in outcome.analysis.people[:2]:
         typer.echo("")
@@ -174,24 +182,28 @@ def _show(
         for one in outcome.recovered
     ]
     if found:
-        print_rows("", ["", "put in", "found", "95 % interval", "n", "inside"], found, right=["put in", "found", "n"])
+        columns = ["", "simulated effect", "estimate", "95 % interval", "n", "interval holds it"]
+        print_rows("", columns, found, right=[columns[1], columns[2], columns[4]])
+        if len(more) < 2 and any(one.inside is False for one in outcome.recovered):
+            print_text("One 95 % interval in twenty misses the truth: --repeats 100 tells how often this plan's do.")
     else:
         print_text("The analysis could not estimate it: too few people, or a model that does not fit.")
-    answers = f"{outcome.acknowledged} answers acknowledged, {outcome.stored} stored"
-    people = f"{len(outcome.walked)} people came, {outcome.known} counted"
+    answers = f"{many(outcome.acknowledged, 'answer')} acknowledged, {outcome.stored} stored"
+    people = f"{many(len(outcome.walked), 'person', 'people')} came, {outcome.known} counted"
     print_text(f"\n{answers}; {people}, {outcome.states.get('left', 0)} of them left on the way.")
     for complaint in outcome.complaints:
         typer.secho(f"! {complaint}", fg=typer.colors.RED)
     if len(more) > 1:
         print_text(
-            f"\n{len(more)} simulations: the first over HTTP, {len(more) - 1} with the same personas straight into the "
+            f"\n{many(len(more), 'simulation')}: the first over HTTP, {len(more) - 1} with the same personas "
+            "straight into the "
             "analysis."
         )
         shares = [
             [name, f"{put_in:.2f}", f"{mean:.2f}", number(share.value, 1), interval(share), str(share.n)]
             for name, put_in, mean, share in coverage(more)
         ]
-        columns = ["", "put in", "mean found", "coverage, %", "95 % interval", "simulations"]
+        columns = ["", "simulated effect", "mean estimate", "coverage, %", "95 % interval", "simulations"]
         print_rows("", columns, shares, right=[name for name in columns if name != "95 % interval"])
         found_it = [[name, number(share.value, 1), interval(share), str(share.n)] for name, share in power(more)]
         if found_it:
@@ -199,7 +211,10 @@ def _show(
             print_rows(
                 "", ["", "power, %", "95 % interval", "simulations"], found_it, right=["power, %", "simulations"]
             )
-            print_text("Found: by the plan's test at its alpha, after Holm; else a 95 % interval without 0.")
+            print_text(
+                "Power: how often the plan's test is significant at its alpha, after Holm; without a test, how often "
+                "the 95 % interval excludes 0."
+            )
 
 
 def _word(one: "Recovered") -> str:

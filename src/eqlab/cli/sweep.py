@@ -11,6 +11,7 @@ import typer
 
 from eqlab.cli.flags import REPORT, DataFlag, FilePatienceFlag, JsonFlag, ReportFlag, StoreFlag, check_writable
 from eqlab.cli.plain import end, harmless
+from eqlab.core.plural import many
 
 if TYPE_CHECKING:
     from eqlab.core.errors import EqlabError
@@ -137,7 +138,7 @@ class SweepTable:
                 return
             if new:
                 before = f" ({done} answered before)" if done else ""
-                self.say(f"{cell.name}: {planned - done} trials to ask{before}.")
+                self.say(f"{cell.name}: {many(planned - done, 'trial')} to ask{before}.")
             elif time.monotonic() - self._said_at > _EVERY:
                 self._said_at = time.monotonic()
                 self.say(self._totals())
@@ -158,7 +159,7 @@ class SweepTable:
         failed = sum(bool(why) for why in self._ended.values())
         done = len(self._ended) - failed
         trouble = f", {failed} stopped early" if failed else ""
-        return f"{done} of {len(self._counts)} cells done{trouble} · {answered} of {planned} trials answered"
+        return f"{done} of {len(self._counts)} cells done{trouble} · {answered} of {many(planned, 'trial')} answered"
 
     def _table(self) -> Any:
         from rich.table import Table

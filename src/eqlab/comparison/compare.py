@@ -26,6 +26,7 @@ from eqlab.comparison.sentences import conclusion, listed
 from eqlab.comparison.verdict import ALPHA, POWER, Pair, Verdict, rank, turned
 from eqlab.comparison.verdict import pair as compare_pair
 from eqlab.core.answers import replaced
+from eqlab.core.plural import many
 from eqlab.core.results import AGAINST_PLAIN, WORDINGS, Column, Estimate, Table
 from eqlab.tables.cells import p_text
 from eqlab.tables.html import html_table
@@ -255,7 +256,10 @@ def alike_sentence(some: Sequence[AlikePair]) -> str:
         verb = "are equivalent" if one.outcome == "equivalent" else "are not shown to be equivalent"
         return f"{both} {verb} within {margin} ({bounds})."
     count = sum(pair.outcome == "equivalent" for pair in some)
-    return f"{count} of {len(some)} pairs are equivalent within {margin}, with all tested at once."
+    return (
+        f"{count} of {many(len(some), 'pair')} {'is' if count == 1 else 'are'} equivalent within "
+        f"{margin}, with all tested at once."
+    )
 
 
 def alike_data(some: Sequence[AlikePair]) -> list[dict[str, object]]:
@@ -367,12 +371,14 @@ def caveats(found: Comparison, missing: str) -> list[str]:
     loose = sum(bool(pair.a.points and pair.b.points) for pair in apart)
     if loose:
         said.append(
-            f"{loose} of {len(found.pairs)} pairs share too few {things} and are compared unpaired, which needs far "
+            f"{loose} of {many(len(found.pairs), 'pair')} {'shares' if loose == 1 else 'share'} too few "
+            f"{things} and are compared unpaired, which needs far "
             "more of them; a difference may then come from the items."
         )
     if len(apart) > loose:
         said.append(
-            f"{len(apart) - loose} of {len(found.pairs)} pairs are compared by the two displayed scores and their "
+            f"{len(apart) - loose} of {many(len(found.pairs), 'pair')} "
+            f"{'is' if len(apart) - loose == 1 else 'are'} compared by the two displayed scores and their "
             f"intervals: their scores are not means over the same {things}."
         )
     if any(pair.needed_range for pair in found.pairs):

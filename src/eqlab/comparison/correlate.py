@@ -13,6 +13,7 @@ from eqlab.analysis.components import alpha
 from eqlab.analysis.correlation import FEW, Association, associate, grouped_r, reliability_from_errors
 from eqlab.comparison.entries import Entry
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table, as_dict
 from eqlab.data.external import SNAPSHOTS, base_weights, benchmark_of, external_scores, values
 from eqlab.data.figures import published_figures
@@ -172,7 +173,9 @@ def correlate(
     """With `given`, a third score (ability, say), also what it leaves of the correlation."""
     titles = sorted({entry.result.title for entry in entries})
     if len(titles) != 1:
-        raise UsageError(f"These are scores of {len(titles)} benchmarks ({', '.join(titles)}).", "Choose one with -b.")
+        raise UsageError(
+            f"These are scores of {many(len(titles), 'benchmark')} ({', '.join(titles)}).", "Choose one with -b."
+        )
     matched, unmatched = match([entry.name for entry in entries], list(external.scores))
     own = [entry for entry in entries if entry.name in matched and entry.score.value is not None]
     points = tuple(
@@ -274,7 +277,7 @@ def _ours(entries: Sequence[Entry]) -> Reliability:
         means = [entry.means for entry in entries]
         matrix = np.array([[mean.get(item, np.nan) for item in items] for mean in means])
         if np.isfinite(matrix).mean() > 0.5:
-            return Reliability(alpha(matrix), f"alpha over {len(items)} items")
+            return Reliability(alpha(matrix), f"alpha over {many(len(items), 'item')}")
     errors = [entry.score.se for entry in entries]
     if any(error is None for error in errors):
         return Reliability(None, "not known: items differ and some scores have no standard error")
@@ -295,18 +298,18 @@ def _theirs(points: Sequence[Point], given: float | None) -> Reliability:
 def sentence(found: Correlation) -> str:
     r = found.association.pearson
     if r.value is None:
-        return f"{found.title} and {found.name} share {r.n} models: too few, or too alike, for a correlation."
+        return f"{found.title} and {found.name} share {many(r.n, 'model')}: too few, or too alike, for a correlation."
     text = f"{found.title} and {found.name} correlate with r = {r.value:.2f}"
     if r.low is None or r.high is None:
-        return f"{text} over {r.n} models, too few for an interval."
+        return f"{text} over {many(r.n, 'model')}, too few for an interval."
     by = found.families
     if by is not None and (by.low is None or by.high is None):
-        return f"{text} over {r.n} models of {by.n} families, too few for an interval."
-    bounds, who = r, f"{r.n} models"
+        return f"{text} over {many(r.n, 'model')} of {many(by.n, 'family', 'families')}, too few for an interval."
+    bounds, who = r, f"{many(r.n, 'model')}"
     if by is not None:  # relatives know less than as many strangers
-        bounds, who = by, f"{r.n} models of {by.n} families"
+        bounds, who = by, f"{many(r.n, 'model')} of {many(by.n, 'family', 'families')}"
     low, high = bounds.low or 0.0, bounds.high or 0.0
-    text += f" (95 % interval {low:.2f} to {high:.2f}, {who})"
+    text += f" (95 % interval {low:z.2f} to {high:z.2f}, {who})"
     if low <= 0 <= high:
         return f"{text}: whether they go together at all cannot be told.{_left(found)}"
     whole = found.association.corrected
@@ -320,7 +323,7 @@ def _left(correlation: Correlation) -> str:
     left = correlation.partial
     if left is None or left.value is None or left.low is None or left.high is None:
         return ""
-    bounds = f"r = {left.value:.2f}, 95 % interval {left.low:.2f} to {left.high:.2f}"
+    bounds = f"r = {left.value:.2f}, 95 % interval {left.low:z.2f} to {left.high:z.2f}"
     if left.low <= 0 <= left.high:
         return f" With {correlation.given} taken out of both nothing is certain to be left ({bounds})."
     return f" With {correlation.given} taken out of both they still go together ({bounds})."
@@ -389,12 +392,12 @@ def scatter(correlations: Sequence[Correlation]) -> str:
 def _range_panel(one: Correlation) -> Scatter | None:
     dots = tuple(
         Dot(
-            f"{part.pearson.n} models",
+            f"{many(part.pearson.n, 'model')}",
             part.least,
             part.pearson.value,
             None,
             None if part.pearson.low is None or part.pearson.high is None else (part.pearson.low, part.pearson.high),
-            f"{one.name} of {part.least:g} or more: r = {part.pearson.value:.2f}, {part.pearson.n} models",
+            f"{one.name} of {part.least:g} or more: r = {part.pearson.value:.2f}, {many(part.pearson.n, 'model')}",
         )
         for part in one.ranges
         if part.pearson.value is not None
@@ -407,7 +410,7 @@ def _range_panel(one: Correlation) -> Scatter | None:
 
 def _panel(one: Correlation) -> Scatter:
     r = one.association.pearson
-    shown = "r undefined" if r.value is None else f"r = {r.value:.2f} ({interval_text(r)}), {r.n} models"
+    shown = "r undefined" if r.value is None else f"r = {r.value:.2f} ({interval_text(r)}), {many(r.n, 'model')}"
     dots = tuple(
         Dot(
             point.model,

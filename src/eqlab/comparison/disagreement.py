@@ -4,6 +4,7 @@ on which it lies furthest from people."""
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from eqlab.core.plural import many
 from eqlab.core.results import Result, Table
 
 MOST = 10
@@ -57,8 +58,8 @@ def disagreement(scores: Mapping[str, Mapping[str, float]], titles: Mapping[str,
         "Where they disagree most",
         ("item", *names, "range, points", *(() if everybody else ("answered by",))),
         rows,
-        f"The {len(rows)} of {len(apart)} shared items with the largest range, chosen because they are extreme: look "
-        f"at them, but do not count them as evidence.{left_out}",
+        f"The {len(rows)} of {many(len(apart), 'shared item')} with the largest range, chosen because they are "
+        f"extreme: look at them, but do not count them as evidence.{left_out}",
     )
 
 
@@ -82,5 +83,8 @@ def against_reference(result: Result, who: str) -> Table | None:
             (f"{title} ({item})" if title else item, key, value, level, value - level)
             for item, (title, key, value, level) in chosen
         ),
-        f"The {len(chosen)} of {len(gaps)} items with the largest difference, each on the scale where it is largest.",
+        (
+            f"The {len(chosen)} of {many(len(gaps), 'item')} with the largest difference, each on the scale "
+            "where it is largest."
+        ),
     )

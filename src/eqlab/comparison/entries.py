@@ -27,6 +27,7 @@ from eqlab.comparison.contender import (
     why_no_rank,
 )
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 from eqlab.core.results import POINTS, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
 
@@ -170,7 +171,7 @@ def stable(entry: Entry, least: int, repeats: int) -> Entry:
         )
     if entry.repeats < repeats:
         raise UsageError(
-            f"{entry.name} has {entry.repeats} answers to a question, and --stable looks at {repeats}.",
+            f"{entry.name} has {many(entry.repeats, 'answer')} to a question, and --stable looks at {repeats}.",
             f"Ask again with --repeats {repeats}.",
         )
     right = (entry.points[:, :repeats] > 0).sum(axis=1) >= least

@@ -20,6 +20,7 @@ from eqlab.comparison.sentences import pair_sentence, round_up
 from eqlab.comparison.tables import pair_data
 from eqlab.comparison.verdict import ALPHA, POWER, Pair, pair
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 from eqlab.core.results import Cell, Column, Estimate, Table
 from eqlab.core.text import number, short_name, visible
 from eqlab.tables.cells import markdown_table, p_text, safe
@@ -348,7 +349,7 @@ def verdict_words(found: Gate) -> str:
     better = sum(check.outcome == "better" for check in found.checks)
     if size is not None and better:
         return f"PASS: {a} is {by}better than {b}."
-    more = f"; better on {better} of {len(found.checks)} comparisons" if better else ""
+    more = f"; better on {better} of {many(len(found.checks), 'comparison')}" if better else ""
     return f"PASS: {a} is no worse than {b}, within {allowed}{more}."
 
 

@@ -14,6 +14,7 @@ from eqlab.analysis.intervals import FEWEST
 from eqlab.comparison.correlate import match
 from eqlab.comparison.item_points import ItemPoint
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table
 
 SUBJECT, ITEM, WORDING, REPEAT = "subject", "item", "wording", "repeat"
@@ -154,7 +155,7 @@ def designs_table(found: ItemDesigns) -> tuple[Table, ...]:
     wanted += [
         (f"a score ±{found.width:g}", found.score, found.spreads),
         *([("… for nine of ten", found.most, found.spreads)] if found.most else []),
-        (f"… with these {found.asked[ITEM]} items", found.same_items, found.spreads),
+        (f"… with these {many(found.asked[ITEM], 'item')}", found.same_items, found.spreads),
         *([(f"a difference ±{found.width:g}", found.difference, found.gaps)] if found.subjects > 1 else []),
     ]
     rows: list[tuple[str | int | float | Estimate | None, ...]] = []
@@ -173,7 +174,7 @@ def designs_table(found: ItemDesigns) -> tuple[Table, ...]:
     if found.asked[WORDING] < 2:
         note += " One wording: what others would change is not in it (-o perturb asks in several)."
     return (
-        Table("Where points come from", ("part", "SD, points", "share"), parts, f"{found.n} answers."),
+        Table("Where points come from", ("part", "SD, points", "share"), parts, f"{many(found.n, 'answer')}."),
         Table(
             f"How many of each for ±{found.width:g}",
             ("design", "items", "wordings", "repeats", "±", "most of it from", *(("holds for",) if each else ())),
@@ -221,7 +222,7 @@ def equate_sets(first: Points, second: Points, draws: int = 2000) -> EquatedSets
     names, _ = match(list(first), list(second))
     if len(names) < FEWEST:
         raise UsageError(
-            f"{len(names)} models answered both sets; equating needs {FEWEST}.",
+            f"{many(len(names), 'model')} answered both sets; equating needs {FEWEST}.",
             f"The first set has {', '.join(list(first)[:4])}, …; the second {', '.join(list(second)[:4])}, …",
         )
     a, b = (
@@ -248,7 +249,8 @@ def _sentence(found: Equated, suspects: int) -> str:
     easier = "easier" if found.shift > 0 else "harder"
     bounds = (found.shift_low, found.shift_high) if found.shift > 0 else (-found.shift_high, -found.shift_low)
     said = (
-        f"Through {found.n} models that answered both: the second set is {abs(found.shift):.1f} points {easier} (95 % "
+        f"Through {many(found.n, 'model')} that answered both: the second set is {abs(found.shift):.1f} "
+        f"points {easier} (95 % "
         f"interval {bounds[0]:.1f} to {bounds[1]:.1f}); a point on the first is {found.slope:.2f} "
         f"({found.slope_low:.2f} to {found.slope_high:.2f}) on the second."
     )

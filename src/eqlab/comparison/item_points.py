@@ -15,6 +15,7 @@ from eqlab.analysis.item_quality import Differential, Factors, against, differen
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 from eqlab.core.results import Cell, Estimate, Table
 from eqlab.core.runs import PERSON, BenchmarkConfig
 from eqlab.runs.published_results import PublishedReader, is_published
@@ -159,7 +160,8 @@ def asked_otherwise(first: People, second: People) -> tuple[Table, ...]:
     items = [item for item in _items(first) if item in set(_items(second))]
     if len(names) < FEWEST or len(items) < FEWEST:
         raise UsageError(
-            f"{len(names)} models and {len(items)} items are in both; it takes {FEWEST} of each.",
+            f"{many(len(names), 'model')} and {many(len(items), 'item is', 'items are')} in both; it takes "
+            f"{FEWEST} of each.",
             "Name runs of the same models on the same items, asked in another mode or language.",
         )
     tables = [
@@ -216,6 +218,6 @@ def _table(
         f"Items that differ between {first[0]} and {second[0]} at equal ability",
         ("item", f"{first[0]} − {second[0]}, points", "p, corrected"),
         rows,
-        f"{len(flagged)} of {len(found)} items at 5 % after Benjamini and Hochberg, from {first[1]} of {first[0]} "
-        f"and {second[1]} of {second[0]}.",
+        f"{len(flagged)} of {many(len(found), 'item')} at 5 % after Benjamini and Hochberg, from {first[1]} of "
+        f"{first[0]} and {second[1]} of {second[0]}.",
     )

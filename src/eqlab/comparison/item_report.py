@@ -10,6 +10,7 @@ from eqlab.analysis.item_quality import ItemQuality, information_curve, item_qua
 from eqlab.analysis.item_response import copies
 from eqlab.comparison.item_points import People, between_families, between_people
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table
 
 SHOWN = 10
@@ -40,14 +41,17 @@ def item_report(
     items = list(dict.fromkeys(item for judge in judges.values() for item in judge))
     if len(judges) < FEWEST or len(items) < FEWEST:
         raise UsageError(
-            f"It takes many models or people to judge items: there are {len(judges)} {what} and {len(items)} items.",
+            f"It takes many models or people to judge items: there are {len(judges)} {what} and "
+            f"{many(len(items), 'item')}.",
             f"Name runs of at least {FEWEST} models on the same items, a study of people, or 'published'.",
         )
     table = np.array([[judge.get(item, np.nan) for item in items] for judge in judges.values()])
     table, items = _answered(table, items)
     qualities = item_quality(table)
     named = tuple((items[quality.item], quality) for quality in qualities)
-    sentence = f"{len(judges)} {what}, {len(items)} items. {_said(qualities)}{_without_copies(table, list(judges))}"
+    sentence = (
+        f"{len(judges)} {what}, {many(len(items), 'item')}. {_said(qualities)}{_without_copies(table, list(judges))}"
+    )
     tables = (
         _items(named, shown),
         _curve(table),
@@ -62,14 +66,15 @@ def _answered(table: Floats, items: Sequence[str]) -> tuple[Floats, list[str]]:
     enough = np.isfinite(table).sum(axis=0) >= 4
     if enough.sum() < FEWEST:
         raise UsageError(
-            f"Only {int(enough.sum())} items were answered by four models or people.", "Name more runs of these items."
+            f"Only {many(int(enough.sum()), 'item was', 'items were')} answered by four models or people.",
+            "Name more runs of these items.",
         )
     return table[:, enough], [item for item, kept in zip(items, enough.tolist(), strict=True) if kept]
 
 
 def _said(qualities: Sequence[ItemQuality]) -> str:
     below, known = _negative(qualities, "rest")
-    said = f"{below} of {known} items correlate negatively with the rest"
+    said = f"{below} of {many(known, 'item')} {'correlates' if below == 1 else 'correlate'} negatively with the rest"
     (upper, among), (lower, below_them) = _negative(qualities, "upper"), _negative(qualities, "lower")
     if not among or not below_them:
         return f"{said}; too few to look at their upper and lower half."

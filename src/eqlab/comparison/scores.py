@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from eqlab.analysis.intervals import FEWEST, mean_estimate
 from eqlab.comparison.contender import Lost, comparable, item_means, lost_of
 from eqlab.core.answers import OUTCOMES, in_words, replaced
+from eqlab.core.plural import many
 from eqlab.core.results import Better, Cell, Column, Estimate, Rank, Result, Table, best_baseline
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import ABOVE, count_of, is_number, percentile_text, usage_words, utc
@@ -373,7 +374,7 @@ def measure_points(points: Sequence[Mapping[str, float]], better: Better) -> "Me
 def reliability_words(found: "Measurement") -> str:
     """One sentence: of all, and of the better half."""
     whole, half = found.reliability, found.better_half
-    said = f"Reliability of {whole.n} scores over {found.items} items: {estimate_text(whole)}"
+    said = f"Reliability of {whole.n} scores over {many(found.items, 'item')}: {estimate_text(whole)}"
     if half.value is not None:
         said += f"; among the better half, chosen by other items: {estimate_text(half)}"
     return f"{said}."

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from itertools import combinations, permutations
 
+from eqlab.analysis.comparison import least, paired
 from eqlab.analysis.intervals import mean_bounds
 from eqlab.analysis.multiplicity import holm
 from eqlab.comparison.contender import REFERENCE, Contender
 from eqlab.comparison.verdict import ALPHA, Pair, Verdict, paired_on
+from eqlab.core.plural import many
 from eqlab.core.results import best_baseline, goodness
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import basis_of, floor_text, number, short_name, value_of
@@ -85,7 +87,8 @@ def _not_given(verdict: Verdict) -> list[str]:
     if len(leading) > 1:
         named = [f"{_name(contender)} ({contender.lost.words})" for contender, _ in leading if contender.lost]
         return [
-            f"Better than some others on what they answered only, and not with the rest as the worst: {listed(named)}."
+            f"Better than some others only while lost answers are left out, not when they count as the worst: "
+            f"{listed(named)}."
         ]
     return [
         f"{_name(own)} is better than {_others(behind)} on what it answered only, and not with {own.lost.words} "
@@ -162,7 +165,7 @@ def _neighbours(verdict: Verdict) -> str:
         return ""
     pairs = verdict.neighbours()
     same = sum(not _holds(verdict, pair) for pair in pairs)
-    return f"{same} of {len(pairs)} pairs of adjacent models cannot be told apart."
+    return f"{same} of {many(len(pairs), 'pair')} of adjacent models cannot be told apart."
 
 
 def pair_sentence(pair: Pair, things: str) -> str:
@@ -274,11 +277,17 @@ def _baselines(ranked: Sequence[Contender]) -> str:
 
 def _ends(contender: Contender) -> tuple[float | None, float | None]:
     """The worse and the better end of the interval. Answers all alike have none of their own, and the one that their
-    number allows between the ends of the scale."""
+    number allows between the ends of the scale. The worse end is corrected for skew, as the gate's is."""
+    points = list(contender.points.values())
     ends = (contender.score.low, contender.score.high)
-    if ends[0] is None and contender.bounds and contender.points:
-        ends = mean_bounds(list(contender.points.values()), contender.bounds) or ends
-    return ends if contender.better == "higher" else ends[::-1]
+    if ends[0] is None and contender.bounds and points:
+        ends = mean_bounds(points, contender.bounds) or ends
+    worst, best = ends if contender.better == "higher" else ends[::-1]
+    good = paired([goodness(value, contender.better) for value in points], [0.0] * len(points))
+    bound = least(good)
+    if worst is not None and bound is not None:
+        worst = goodness(min(goodness(worst, contender.better), bound), contender.better)
+    return worst, best
 
 
 def _left_out(rest: Sequence[Contender], some_ranked: bool) -> list[str]:

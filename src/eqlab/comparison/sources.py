@@ -13,8 +13,10 @@ from eqlab.runs.published_results import PublishedReader, PublishedResult, is_pu
 from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun
 
-Score = Callable[[Reader, Sequence[StoredRun]], Sequence[tuple[StoredRun, list[Result]]]]
-"""From runs to their results."""
+Score = Callable[
+    [Reader, Sequence[StoredRun], Callable[[str, str, str], bool]], Sequence[tuple[StoredRun, list[Result]]]
+]
+"""From runs to those of their results whose run, subject and benchmark are wanted."""
 
 
 def read_sources(
@@ -55,23 +57,23 @@ def read_sources(
             for name, (stored, who) in zip(own, opened.find_models(own), strict=True):
                 runs[stored.id] = stored
                 places.setdefault((stored.id, who), names.index(name))
-            scored = (score or results_of)(opened, list(runs.values()))
-            named = [(stored, [result for result in kept if _named(places, stored, result)]) for stored, kept in scored]
-            sources += _runs(opened, named, pool)
+
+            def named(run: str, who: str, benchmark: str) -> bool:
+                asked = (run, "") in places or (run, who) in places
+                return asked and (not benchmarks or benchmark in benchmarks) and subject.casefold() in who.casefold()
+
+            sources += _runs(opened, (score or results_of)(opened, list(runs.values()), named), pool)
     if runs:
         published = [place for place, name in enumerate(names) if name not in own]
         sources.sort(key=lambda one: _place(places, one, published[0] if published else 0))
     chosen = [source for source in sources if not benchmarks or source.result.benchmark in benchmarks]
     chosen = [source for source in chosen if subject.casefold() in source.result.subject.casefold()]
     if not chosen:
-        said = ", ".join(sorted({f"{source.result.subject} on {source.result.benchmark}" for source in sources})[:6])
+        pairs = [(source.result.subject, source.result.benchmark) for source in sources]
+        pairs += [(who, config.name) for run in runs.values() for who, config in run.config.pairs()]
+        said = ", ".join(sorted({f"{who} on {benchmark}" for who, benchmark in pairs})[:6])
         raise UsageError("Nothing that was named is left to compare.", f"There is: {said or 'nothing'}.")
     return chosen
-
-
-def _named(places: Mapping[tuple[str, str], int], stored: StoredRun, result: Result) -> bool:
-    """Whether this result was named: its run as a whole, or its model in it."""
-    return (stored.id, "") in places or (stored.id, result.subject) in places
 
 
 def _runs(store: Reader, scored: Sequence[tuple[StoredRun, list[Result]]], pool: bool) -> list[EntrySource]:

@@ -17,6 +17,7 @@ from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.ppi import Arm, ppi_difference, ppi_mean
 from eqlab.comparison.entries import Entry
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PEOPLE, PERSON
 
@@ -272,8 +273,9 @@ def sentence(found: Speakers) -> str:
         much = f"is {bias.value:+.1f} points (95 % CI {bias.low:.1f} to {bias.high:.1f})"
     sure = sum(flip.certain for flip in found.flips)
     return (
-        f"{found.speaker} against {found.reference}: the bias {much}, n = {bias.n} personas; "
-        f"{len(found.flips)} of {found.pairs} pairs of listeners change their order, {sure} of them beyond chance."
+        f"{found.speaker} against {found.reference}: the bias {much}, n = {many(bias.n, 'persona')}; "
+        f"{len(found.flips)} of {many(found.pairs, 'pair')} of listeners change their order, {sure} of them "
+        "beyond chance."
     )
 
 

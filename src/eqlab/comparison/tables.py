@@ -13,6 +13,7 @@ from eqlab.comparison.sentences import conclusion, needed_words, pair_sentence
 from eqlab.comparison.speakers import over_speakers, over_speakers_table
 from eqlab.comparison.verdict import Pair, Standing, Verdict
 from eqlab.core.answers import OUTCOMES
+from eqlab.core.plural import many
 from eqlab.core.results import POINTS, Cell, Column, Estimate, Table, as_dict
 from eqlab.core.text import number
 from eqlab.tables.cells import markdown_table, safe
@@ -129,7 +130,7 @@ def _pairs(comparison: Comparison) -> Table:
     if count > ALL_PAIRS:
         order = {standing.contender.name: index for index, standing in enumerate(comparison.verdict.ranked)}
         shown = tuple(pair for pair in comparison.pairs if order[pair.b.name] - order[pair.a.name] == 1)
-        note += f" Only the {len(shown)} pairs of adjacent models are shown; --json has all."
+        note += f" Only the {many(len(shown), 'pair')} of adjacent models are shown; --json has all."
     several = len(comparison.pairs) > 1
     basis = {_basis(pair) for pair in shown}
     rows = tuple(_pair_row(pair, several, with_basis=len(basis) > 1) for pair in shown)

@@ -34,7 +34,7 @@ class Reading:
     """Why it could not be read, for people."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     run: str
     trial: str
     subject: str

@@ -26,7 +26,7 @@ class StudyForm:
     """One line about it, for help and errors."""
     template: str
     """The file that `eqlab study init` writes, with its open places as @id@, @arms@, @reference@, @instruments@,
-    @panel@, @minutes@, @reward@."""
+    @panel@, @minutes@, @reward@, @fee@."""
     effect: float
     """What simulated people have in them unless told otherwise."""
     effect_words: str

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.plural import many
 
 OVERALL = "Overall"
 """Name of the sum over all items, where an instrument defines one."""
@@ -220,7 +221,9 @@ def score(instrument: Instrument, values: Sequence[float | None], *, keyed: bool
     `values` are the answers in the order of the items, None for a missing one. `keyed=False` gives raw sums, without
     reversing or doubling: what the EmotionBench paper printed for its challenging scales."""
     if len(values) != instrument.n_items:
-        raise DataError(f"{instrument.key} has {instrument.n_items} items, but {len(values)} answers came.")
+        raise DataError(
+            f"{instrument.key} has {many(instrument.n_items, 'item')}, but {many(len(values), 'answer')} came."
+        )
     answers = np.array([values], dtype=float)
     check(instrument, answers)
     return {

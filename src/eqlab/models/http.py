@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from eqlab.core.errors import ModelError
+from eqlab.core.plural import many
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, Unasked
 from eqlab.models.limiter import Limiter
 from eqlab.models.providers import reply_without_key, shown_url, without_key
@@ -110,12 +111,16 @@ class HttpChat:
         suspects = self._transport.pool.replies.suspects
         if suspects > self._doubted:
             self._doubted = suspects
-            doubt = f"before that was noticed, {suspects} answers may have been such replies"
+            doubt = f"before that was noticed, {many(suspects, 'answer')} may have been such replies"
             self._learnt.append(doubt)
             self._say(f"{self._named}: {doubt}. Ask them again with --fresh.")
         if self._cut:
             cut, self._cut = self._cut, 0
-            self._learnt.append(f"{cut} requests under way were cut off when the session ended; they may be billed")
+            self._learnt.append(
+                f"{many(cut, 'request under way was', 'requests under way were')} cut off when the session "
+                "ended; they may "
+                "be billed"
+            )
             self._say(f"{self._named}: {self._learnt[-1]}.")
         return tuple(self._learnt)
 

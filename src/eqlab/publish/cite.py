@@ -14,6 +14,7 @@ from eqlab.comparison.sentences import conclusion, listed
 from eqlab.comparison.verdict import Pair
 from eqlab.core.answers import in_words
 from eqlab.core.environment import package_about
+from eqlab.core.plural import many
 from eqlab.core.results import Result
 from eqlab.core.runs import OWN, BenchmarkConfig, ModelConfig
 from eqlab.core.text import basis_of, is_number, number, utc, value_of
@@ -165,7 +166,7 @@ def _model(entry: Entry, run: StoredRun | None) -> list[str]:
     if entry.result.answered_as:
         said.append(f"answered as {in_words(entry.result.answered_as)}")
     if entry.unused:
-        said.append(f"{entry.unused} answers could not be used")
+        said.append(f"{many(entry.unused, 'answer')} could not be used")
     return said
 
 
@@ -197,7 +198,9 @@ def _results_of(one: Comparison, missing: str) -> str:
     shown = one.pairs[:MOST_PAIRS]
     if shown:
         rest = (
-            f"; the other {len(one.pairs) - len(shown)} pairs are in the tables" if len(one.pairs) > len(shown) else ""
+            f"; the other {many(len(one.pairs) - len(shown), 'pair is', 'pairs are')} in the tables"
+            if len(one.pairs) > len(shown)
+            else ""
         )
         said.append(f"Differences: {'; '.join(_difference(pair) for pair in shown)}{rest}.")
     baselines = one.entries[0].result.baselines

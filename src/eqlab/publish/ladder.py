@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from eqlab.benchmarks.eqbench.published import AskedQuestions, PublishedRun, asked_of_figures, run_of_figures, score
 from eqlab.comparison.sentences import listed
+from eqlab.core.plural import many
 from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
 from eqlab.data.figures import Figures, published_figures
@@ -61,7 +62,7 @@ def ladder_sentence(own: Group, found: Group) -> str:
     if not placed:
         return ""
     places = listed([f"{row.name} {_rank(row.rank)}" for row in placed if row.rank])
-    text = f"Among {beside} published models on the same {asked} questions (rank of {count}): {places}."
+    text = f"Among {many(beside, 'published model')} on the same {many(asked, 'question')} (rank of {count}): {places}."
     revises = any(dict(config.options).get("revision") for row in mine.values() if (config := _config(row)))
     return text if revises else f"{text} Those were asked for a second, revised answer; yours were not."
 

@@ -14,6 +14,7 @@ from markupsafe import escape
 
 from eqlab.analysis.norms import NAME, percentile
 from eqlab.core.errors import UsageError, did_you_mean
+from eqlab.core.plural import many
 from eqlab.core.results import STANDS_ABOVE, Estimate, Result, goodness
 from eqlab.core.text import is_number, number, percentile_text, short, short_name, visible
 from eqlab.core.usage import Usage
@@ -189,7 +190,7 @@ def _among_people(one: Group) -> str | None:
         words = f"{row.name} {norms.relation} {percentile_text(place)}"
         dots.append(Dot(row.name, estimate.value, place.value, bounds_of(estimate), bounds_of(place), words))
     but = f"; {norms.caution}" if norms.caution else ""
-    under = f"The curve: {norms.people} people ({norms.source}){but}"
+    under = f"The curve: {many(norms.people, 'person', 'people')} ({norms.source}){but}"
     label = norms.measure or placed[0].headline.name
     share = f"{NAME}, %" if norms.relation == STANDS_ABOVE else "people with less, %"
     line = tuple((value, found) for value, found in curve if found is not None)

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from eqlab.core.answers import Answer
 from eqlab.core.errors import ModelError
+from eqlab.core.plural import many
 from eqlab.models.batch.contract import BatchWay, Gone, Look, Result, Uncertain, Wanted, Way, batch_way
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, split_reasoning
 from eqlab.models.http import HttpChat
@@ -198,7 +199,7 @@ class Batching:
             self._settle(batch, Amount())
             raise
         await asyncio.to_thread(self._shelf.sent, batch, remote)
-        self._desk.say(f"{self._name}: {len(sheet.items)} questions sent as batch {remote}.")
+        self._desk.say(f"{self._name}: {many(len(sheet.items), 'question')} sent as batch {remote}.")
 
     # -- waiting ---------------------------------------------------------------------------------------------------
 
@@ -256,7 +257,8 @@ class Batching:
             if found.undecided and not told:
                 told = True
                 self._desk.say(
-                    f"{self._name}: a batch of {batch.items} requests is under way that may be this run's; that shows "
+                    f"{self._name}: a batch of {many(batch.items, 'request')} is under way that may be this "
+                    "run's; that shows "
                     "when it has ended. Waiting, so that nothing is sent twice."
                 )
             if not found.undecided and time.monotonic() >= until:
@@ -314,7 +316,7 @@ class Batching:
         answered = len(made.replies)
         rest = f"; {batch.items - answered} without an answer" if answered < batch.items else ""
         odd = f"; {made.strangers} results of somebody else passed over" if made.strangers else ""
-        desk.say(f"{self._name}: batch {batch.remote} taken in: {answered} answers{rest}{odd}.")
+        desk.say(f"{self._name}: batch {batch.remote} taken in: {many(answered, 'answer')}{rest}{odd}.")
         if made.hopeless is not None:
             raise made.hopeless
 

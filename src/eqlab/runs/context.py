@@ -9,6 +9,7 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.data.items import items_sha256, read_sources
+from eqlab.store.kept_scores import KeptScores
 from eqlab.store.reader import Reader
 
 T = TypeVar("T")
@@ -41,6 +42,9 @@ class Known:
     """Benchmarks whose scores took other runs into account: they may change when any run does."""
     withheld: dict[str, dict[str, None]] = field(default_factory=dict)
     """By benchmark, the locked studies under way, in words, whose people could not be asked."""
+    kept: KeptScores | None = None
+    total: str = ""
+    """What the answers of the whole store are known by."""
 
     def runs(self) -> list[RunConfig]:
         """Newest first; those that a newer version wrote are passed over."""

@@ -7,7 +7,6 @@ import platform
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from eqlab.core.benchmark import Benchmark, Selection
@@ -53,6 +52,8 @@ def provenance(identities: Mapping[str, Any], changed: Sequence[str] = ()) -> di
 
 
 def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version  # loads a mail parser
+
     try:
         return version(package)
     except PackageNotFoundError:

@@ -18,6 +18,7 @@ from eqlab.benchmarks.rating.trials import single
 from eqlab.core.answers import Answer
 from eqlab.core.environment import data_folder
 from eqlab.core.errors import DataError, StoreError
+from eqlab.core.plural import many
 from eqlab.core.runs import PEOPLE, RunConfig
 from eqlab.core.trials import Trial
 from eqlab.runs.identity import configured, provenance
@@ -49,7 +50,7 @@ def import_ratings(store: Store, path: Path, name: str, data: Path | None = None
     if not found:
         why = "; ".join(f"line {row.line}: {row.reason}" for row in bad[:3])
         raise DataError(
-            f"{path} has no usable rating ({len(bad)} bad rows: {why}).", "Correct the rows and import again."
+            f"{path} has no usable rating ({many(len(bad), 'bad row')}: {why}).", "Correct the rows and import again."
         )
     config = ratings_run(content, name)
     planned = [(f"person:{rating.rater}", single(rating.reply), rating) for rating in found]

@@ -29,6 +29,7 @@ from eqlab.benchmarks.rating.trials import (
 from eqlab.benchmarks.registry import find
 from eqlab.core.benchmark import Rated, ReplyRow, Scored, Selection, Source
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.plural import many
 from eqlab.core.rubric import Rubric, to_json
 from eqlab.core.runs import PEOPLE, ModelConfig, RunConfig
 from eqlab.core.trials import Trial
@@ -376,9 +377,9 @@ def file_replies(path: Path, data: Path | None, say: Say) -> list[ReplyRow]:
     for line in bad_rows_text(bad):
         say(f"{path.name}, {line}: left out.")
     if not rows:
-        raise DataError(f"{path} has no usable reply ({len(bad)} bad rows).", "Correct the rows named above.")
+        raise DataError(f"{path} has no usable reply ({many(len(bad), 'bad row')}).", "Correct the rows named above.")
     if bad:
-        say(f"{path.name}: {len(rows)} replies taken, {len(bad)} rows left out.")
+        say(f"{path.name}: {many(len(rows), 'reply', 'replies')} taken, {many(len(bad), 'row')} left out.")
     return rows
 
 
@@ -412,7 +413,10 @@ def comparable(rows: Sequence[ReplyRow], say: Say) -> list[ReplyRow]:
         arms = ", ".join(sorted({row.arm for row in rows}))
         raise UsageError(f"No prompt has a reply by each of {arms}.", "Judge sources of the same items together.")
     if lost:
-        say(f"{lost} prompts lack somebody's reply and are left out, so that all are rated on the same prompts.")
+        say(
+            f"{many(lost, 'prompt lacks', 'prompts lack')} somebody's reply and are left out, so that all "
+            "are rated on the same prompts."
+        )
     return kept
 
 

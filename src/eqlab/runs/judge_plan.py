@@ -15,6 +15,7 @@ from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.trials import FILE, from_jsonl
 from eqlab.core.benchmark import ReplyRow
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 from eqlab.core.results import Result
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
@@ -114,7 +115,7 @@ def plan_judging(
     if len(kept) < FEWEST:
         least = sum(cost[prompt] for prompt in order[:FEWEST])
         raise UsageError(
-            f"A budget of {budget.words} is enough for {len(kept)} prompts: too few for any interval.",
+            f"A budget of {budget.words} is enough for {many(len(kept), 'prompt')}: too few for any interval.",
             f"{FEWEST} prompts take {Budget(least, budget.unit).words}, all {len(prompts)} {needs:,.2f}.",
         )
     part = prepare(replace(request, limit=None, keep=_keeping(set(kept))), store)

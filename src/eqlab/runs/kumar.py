@@ -275,7 +275,7 @@ def _among_experts(ratings: Ratings, who: Raters) -> Table:
 def _verdict(gap: Estimate) -> str:
     if gap.value is None or gap.low is None or gap.high is None:
         return ""
-    said = f"{gap.value:+.2f} in median kappa, 95 % interval {gap.low:.2f} to {gap.high:.2f}"
+    said = f"{gap.value:+.2f} in median kappa, 95 % interval {gap.low:z.2f} to {gap.high:z.2f}"
     if gap.low >= 0:
         return f"Yes: the judge is not below the weakest expert ({said}). "
     if gap.high < 0:

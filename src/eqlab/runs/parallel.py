@@ -59,18 +59,25 @@ def _begin_worker() -> None:
 
 
 def results_of(
-    store: Reader, runs: Sequence[StoredRun], *, processes: int = 1, workers: WorkerProcesses | None = None
+    store: Reader,
+    runs: Sequence[StoredRun],
+    wanted: Callable[[str, str, str], bool] = lambda *_: True,
+    *,
+    processes: int = 1,
+    workers: WorkerProcesses | None = None,
 ) -> list[tuple[StoredRun, list[Result]]]:
-    """Runs with their results; on so many processes, or with the `workers` that a command has."""
-    jobs = [(run, subject, config) for run in runs for subject, config in run.config.pairs()]
+    """Runs with their results; on so many processes, or with the `workers` that a command has. `wanted(run, subject,
+    benchmark)` chooses."""
+    chosen = [[pair for pair in run.config.pairs() if wanted(run.id, pair[0], pair[1].name)] for run in runs]
+    jobs = [(run, *pair) for run, pairs in zip(runs, chosen, strict=True) for pair in pairs]
     with nullcontext(workers) if workers else WorkerProcesses(min(processes, len(jobs))) as pool:
-        if pool.count > 0 and len(jobs) > 1 and _planned(store, runs) >= MANY:
+        if pool.count > 0 and len(jobs) > 1 and _planned(store, jobs) >= MANY:
             found = _in_parallel(store, jobs, pool)
         else:
             known = Known(store)
             found = [result_of(known, job) for job in jobs]
     results = iter(found)
-    return [(run, [next(results) for _ in run.config.pairs()]) for run in runs]
+    return [(run, [next(results) for _ in pairs]) for run, pairs in zip(runs, chosen, strict=True)]
 
 
 def cores() -> int:
@@ -110,5 +117,8 @@ def _open_fully(where: str) -> Reader:
     return Store(where)
 
 
-def _planned(store: Reader, runs: Sequence[StoredRun]) -> int:
-    return sum(store.planned_count(run.id, {subject for subject, _ in run.config.pairs()}) for run in runs)
+def _planned(store: Reader, jobs: Sequence[Job]) -> int:
+    subjects: dict[str, set[str]] = {}
+    for run, subject, _ in jobs:
+        subjects.setdefault(run.id, set()).add(subject)
+    return sum(store.planned_count(run, own) for run, own in subjects.items())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 
 from eqlab.core.benchmark import Scored
+from eqlab.core.plural import many
 from eqlab.core.results import Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig
 from eqlab.runs.score import score
@@ -41,7 +42,7 @@ def pooled(store: Reader, scored_runs: Sequence[Found], score_together: Together
         whole = score_together(store, runs, subject, asked, model)
         seeds = [str(scored_runs[place][0].config.seed) for place, _ in places]
         named = f"seeds {', '.join(seeds)}; {', '.join(runs)}"
-        said = f"{len(runs)} runs of this model, taken together as repeats ({named})."
+        said = f"{many(len(runs), 'run')} of this model, taken together as repeats ({named})."
         kept[first][index] = replace(whole, caveats=(*whole.caveats, said))
         for place, other in others:
             del kept[place][other]

@@ -67,8 +67,7 @@ def probe(
     replies = asyncio.run(
         _ask_all(model, {name: first for name, (first, _) in parts.items()}, concurrency, timeouts, say)
     )
-    truths = {name: second for name, (_, second) in parts.items()}
-    return probed(replies, truths), len(parts) - len(replies)
+    return probed(replies, parts), len(parts) - len(replies)
 
 
 async def _ask_all(
@@ -115,7 +114,7 @@ def sentence(one: Probe) -> str:
     said = (
         f"{one.model} goes on with {known} of {share.n} {one.item_set} texts of {one.benchmark} word for word further"
     )
-    said += " than it does with texts that are not theirs"
+    said += " than with other texts, or with these in another order of words"
     if one.found.p is not None and one.found.p < 0.01:
         return f"{said}: more than chance explains. Its score on them may be memory; compare it with the open items."
     return f"{said}: no more than chance explains. That is no proof that it never saw them."
@@ -147,6 +146,7 @@ def table(probes: Sequence[Probe]) -> Table:
             )
             for one in probes
         ),
-        "Overlap: the longest run of words shared with the true second half, in % of that half. Null: the same replies "
-        "beside the other texts' halves; threshold: its 99th percentile.",
+        "Overlap: the longest run of words shared with the true second half, in % of that half; a run ends between two "
+        "words that the first half has, too. Null: the same replies beside the other texts' halves, and beside their "
+        "own in another order of words; threshold: the larger 99th percentile.",
     )

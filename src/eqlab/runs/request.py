@@ -65,6 +65,8 @@ class Prepared:
     config: RunConfig
     asked: Mapping[str, Asked]
     files: Mapping[str, Mapping[str, bytes]]
+    missing: tuple[str, ...] = ()
+    """Published sources, not at hand, for which shipped items stand in."""
 
     def selection(self, model: ModelConfig) -> Selection:
         config = self.config
@@ -88,6 +90,7 @@ def prepare(request: Request) -> Prepared:
     """Look everything up and read the items; raises before anything is asked or stored."""
     check(request)
     asked, files, configs = {}, {}, []
+    missing: dict[str, None] = {}
     for name in dict.fromkeys(request.asked_benchmarks):
         benchmark = load(name)
         known = {option.name for option in benchmark.option_help()}
@@ -97,6 +100,10 @@ def prepare(request: Request) -> Prepared:
         options = benchmark.options(item_set, given)
         asked[name] = Asked(benchmark, options)
         files[name] = read_sources(_sources(benchmark, request, item_set, options), request.data)
+        if item_set == "open" and item_sets_of(benchmark)[0] == "published":
+            published = benchmark.sources("published", options)
+            if not at_hand(published, request.data):
+                missing |= {one.path.partition("/")[0]: None for one in published if one.kind == "published"}
         if item_set == OWN:
             options = {**options, TITLE: own_title(next(iter(files[name].values())), request.items)}
             asked[name] = Asked(benchmark, options)
@@ -113,7 +120,7 @@ def prepare(request: Request) -> Prepared:
         for spec in dict.fromkeys(request.asked_models)
     )
     config = RunConfig(models, tuple(configs), request.profile, request.limit, request.repeats, request.seed)
-    return Prepared(config, asked, files)
+    return Prepared(config, asked, files, tuple(missing))
 
 
 def _item_set(benchmark: Benchmark, request: Request, given: Mapping[str, str]) -> str:

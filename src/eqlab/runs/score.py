@@ -14,8 +14,9 @@ from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Context, Normed, Scored,
 from eqlab.core.errors import DataError
 from eqlab.core.results import ItemScore, Norms, Result, Results
 from eqlab.core.runs import OWN, PEOPLE, PERSON, TITLE, BenchmarkConfig, ModelConfig
-from eqlab.models.prices import usage_of
+from eqlab.models.prices import known_prices, usage_of
 from eqlab.runs.context import Known, StoreContext
+from eqlab.store.kept_scores import without_texts
 from eqlab.store.reader import Reader, StoredRun
 
 EMBEDDED_CAVEAT = (
@@ -40,6 +41,13 @@ def score(
     model: ModelConfig | None = None,
 ) -> Result:
     """One subject's result on one benchmark, from the answers; of a `model` with what they took."""
+    return _finished(_answered(subject, config, scored, context, model), config, context)
+
+
+def _answered(
+    subject: str, config: BenchmarkConfig, scored: Iterable[Scored], context: Context, model: ModelConfig | None
+) -> Result:
+    """What depends on the answers."""
     seen = _Seen()
     benchmark = load(config.name)
     watched = seen.watch(scored)
@@ -49,15 +57,19 @@ def score(
     seats = benchmark.seats(config.options) if isinstance(benchmark, Seated) else {}
     attempts = seen.attempts()
     names = names_of(attempts)
-    result = replace(
+    return replace(
         result,
         items=_with_shown(result.items, seen.scored),
         answered_as=dict(names.get("", {})),
         caveats=(*_replaced(subject, seats, names), *result.caveats),
         usage=usage_of(attempts, model, config) if model else result.usage,
     )
-    result = counted(titled(placed(result, benchmark, config, context), config))
-    if subject == "model:embedded":
+
+
+def _finished(result: Result, config: BenchmarkConfig, context: Context) -> Result:
+    """With what may change while the answers stay: people's scores and names."""
+    result = counted(titled(placed(result, load(config.name), config, context), config))
+    if result.subject == "model:embedded":
         result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
     return result
 
@@ -196,11 +208,56 @@ def _with_shown(items: Sequence[ItemScore], scored: Sequence[Scored]) -> tuple[I
     return tuple(item if item.shown else structs.replace(item, shown=shown.get(item.trial, "")) for item in items)
 
 
-def result_of(known: Known, job: Job) -> Result:
+def result_of(known: Known, job: Job, revision: str = "") -> Result:
+    """One result of a run. `revision`: what its answers are known by, where figures without texts will do; they are
+    kept then, and taken from what was kept."""
     stored, subject, asked = job
     model = next((model for model in stored.config.models if model.subject == subject), None)
-    scored = known.store.scored(stored.id, subject, asked.name)
-    result = score(subject, asked, scored, StoreContext(known, asked, model), model)
+    context = StoreContext(known, asked, model)
+    result = _kept(known, job, context, revision) if revision else None
+    if result is None:
+        result = _answered(subject, asked, known.store.scored(stored.id, subject, asked.name), context, model)
+        if revision:
+            result = without_texts(result)
+            _keep(known, job, context, revision, result)
+    result = _finished(result, asked, context)
     passed_over = (f"What people said in {study}, is not used here before it is complete or closed."
                    for study in known.withheld.get(asked.name, ()))  # fmt: skip
     return replace(result, caveats=(*result.caveats, *passed_over)) if known.withheld else result
+
+
+def _kept(known: Known, job: Job, context: StoreContext, revision: str) -> Result | None:
+    if known.kept is None or not (stamp := _stamp(job, context.model, revision)):
+        return None
+    for whole in ("", known.total):
+        found = known.kept.get(key_of(job), f"{stamp} {whole}")
+        if found and (not found[1] or not known.studies()):
+            if found[1]:
+                known.looked.add(job[2].name)
+            return found[0]
+    return None
+
+
+def _keep(known: Known, job: Job, context: StoreContext, revision: str, result: Result) -> None:
+    """Where other runs counted, their answers are part of the stamp; where people might have, nothing is kept."""
+    looked = job[2].name in known.looked
+    if known.kept is None or (looked and known.studies()) or not (stamp := _stamp(job, context.model, revision)):
+        return
+    known.kept.put(key_of(job), f"{stamp} {known.total if looked else ''}", result, looked=looked)
+
+
+def key_of(job: Job) -> tuple[str, str, str, str]:
+    stored, subject, asked = job
+    return stored.id, subject, asked.name, asked.item_set
+
+
+def _stamp(job: Job, model: ModelConfig | None, revision: str) -> str:
+    """Everything that a model's result depends on besides the code: answers, and prices; empty where nobody knows: of
+    people nothing is kept, nor of another package's benchmark, whose code is not looked at."""
+    stored, _, asked = job
+    benchmark = load(asked.name)
+    if model is None or not type(benchmark).__module__.startswith("eqlab."):
+        return ""
+    seats = benchmark.seats(asked.options) if isinstance(benchmark, Seated) else {}
+    prices = known_prices()
+    return f"{stored.created_at} {revision} {[prices.of(one) for one in (model, *seats.values())]}"

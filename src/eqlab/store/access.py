@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from eqlab.core.environment import default_store
 from eqlab.core.errors import StoreError
+from eqlab.core.plural import many
 from eqlab.store.location import GARBLED, check_there, damaged, is_damage, sqlite_path
 from eqlab.store.pending_answers import held, remove_empty, waiting
 from eqlab.store.reader import Reader
@@ -193,7 +194,10 @@ def take_in(store: "Store") -> None:
             try:
                 unknown = store.add_missing(answers)
             except StoreError as error:
-                raise StoreError(f"{error.message} {len(answers)} answers still wait in {path}.", error.hint) from error
+                raise StoreError(
+                    f"{error.message} {many(len(answers), 'answer still waits', 'answers still wait')} in {path}.",
+                    error.hint,
+                ) from error
             if not unknown:
                 remove()
     remove_empty(store.where)

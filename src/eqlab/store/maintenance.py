@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eqlab.core.errors import StoreError, UsageError
+from eqlab.core.plural import many
 from eqlab.store.access import connect_frozen, may_write
 from eqlab.store.location import GARBLED, damaged, is_damage, sqlite_path
 
@@ -35,7 +36,7 @@ def check(where: str) -> Condition:
     with _open(path) as connection:
         problems = [row[0] for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
         lost = connection.execute("PRAGMA foreign_key_check").fetchall()
-        problems += [f"{len(lost)} rows refer to something that is not there"] if lost else []
+        problems += [f"{many(len(lost), 'row refers', 'rows refer')} to something that is not there"] if lost else []
         runs, planned, answers = (
             connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
             for table in ("runs", "planned", "answers")

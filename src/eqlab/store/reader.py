@@ -196,8 +196,10 @@ class Reader(ABC):
         """What came last, newest first; nothing of people, whose answers have their own door."""
         query = (
             "SELECT a.subject, p.benchmark, a.trial_id, a.status, a.text, a.note, a.at FROM ("
-            "SELECT * FROM answers WHERE run_id = :run AND subject NOT LIKE :person ORDER BY at DESC LIMIT :count"
-            f") a JOIN planned p ON {_OF_PLANNED} ORDER BY a.at DESC"
+            "SELECT run_id, subject, trial_id, repeat, attempt FROM answers "  # what is sorted is small
+            "WHERE run_id = :run AND subject NOT LIKE :person ORDER BY at DESC LIMIT :count"
+            ") newest JOIN answers a USING (run_id, subject, trial_id, repeat, attempt) "
+            f"JOIN planned p ON {_OF_PLANNED} ORDER BY a.at DESC"
         )
         rows = self.rows(query, {"run": run, "person": f"{PERSON}%", "count": count})
         return [LatestAnswer(*row) for row in rows]

@@ -16,6 +16,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from eqlab.core.answers import Answer
 from eqlab.core.errors import InUseError, StoreError
+from eqlab.core.plural import many
 from eqlab.store.engine import lock_key, patiently, reason
 from eqlab.store.pending_answers import PendingAnswers
 from eqlab.store.store import NextTurn, Store
@@ -118,9 +119,12 @@ class Writer:
         kept = self._pending
         if kept.kept:
             files = " and ".join(str(path) for path in kept.paths)
-            what += f" {kept.kept} answers that came after are in {files}; the next command takes them in."
+            what += (
+                f" {many(kept.kept, 'answer that came after is', 'answers that came after are')} in "
+                f"{files}; the next command takes them in."
+            )
         if kept.lost:
-            what += f" {kept.lost} answers are lost: no folder could be written."
+            what += f" {many(kept.lost, 'answer is', 'answers are')} lost: no folder could be written."
         return StoreError(what, way_out)
 
     def _work(self) -> None:

@@ -16,6 +16,7 @@ from eqlab.core.design import Batch, Design
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Field, Form, Number, Scale, Several, Writing
 from eqlab.core.item_file import own_title
+from eqlab.core.plural import many
 from eqlab.core.runs import OWN, TITLE, RunConfig
 from eqlab.core.studied import Conversing, StudyForm
 from eqlab.core.study import OwnQuestion, Study, Tutorial
@@ -243,7 +244,10 @@ def arm_replies(
     for row in sorted(rows, key=lambda row: row.repeat):
         first.setdefault(row.prompt, row)
     if len(first) < len(rows):
-        say(f"Arm '{arm}': {len(rows) - len(first)} further replies to the same prompts are left out.")
+        say(
+            f"Arm '{arm}': {many(len(rows) - len(first), 'further reply', 'further replies')} to the same "
+            "prompts are left out."
+        )
     return list(first.values())
 
 

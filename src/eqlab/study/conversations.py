@@ -41,8 +41,9 @@ _LEASE, _BEAT = 15.0, 5.0
 """Seconds for which nobody else asks the same question; renewed while it is under way. After a crash the question is
 asked again when they are over."""
 _POLL = 0.5
-_AT_ONCE = 64
-"""Questions to one address at a time; more wait for their turn."""
+_AT_ONCE = 512
+"""Questions to one address at a time: whoever waits here waits for nothing. With 64, of 500 people who had written to a
+model that takes 20 s only two in three had its reply in 100 s."""
 _FAULTS = 2
 """Failures of a server that one question may cost before the person is told: people wait."""
 T = TypeVar("T")

@@ -48,6 +48,8 @@ _TOP = (
 )
 ITEM_SETS = ("open", "published")
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_TAKEN = ("researcher", "login", "logout")
+"""A study of this name would share a cookie or an address with the researcher's pages."""
 _LONGEST_ID = 40
 NO_CHOICE = "factor"
 """`arms_by` of kinds that leave nothing to choose."""
@@ -117,6 +119,8 @@ def _id(top: Section) -> str:
     value = top.text("id")
     if value and (not _SLUG.fullmatch(value) or len(value) > _LONGEST_ID):
         top.wrong("id", "is part of the address (write lower-case letters, digits and single hyphens, 40 at most)")
+    if value in _TAKEN:
+        top.wrong("id", f"'{value}' is a page of the researcher's: choose another")
     return value
 
 

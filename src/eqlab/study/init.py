@@ -17,7 +17,7 @@ from eqlab.study.build_design import Say, arm_replies, design_of, split_source, 
 from eqlab.study.file import read_study
 from eqlab.study.kinds import find_kind
 from eqlab.study.overview import expected_minutes, fair_reward
-from eqlab.study.panels import PANELS
+from eqlab.study.panels import FEES, PANELS
 
 _LONGEST_NAME = 60
 
@@ -152,6 +152,7 @@ def fill(
         "panel": _panel_part(panel, codes),
         "minutes": str(minutes),
         "reward": f"{reward:.2f}",
+        "fee": str(FEES.get(panel, 0.0)),
     }
     return re.sub("@([a-z]+)@", lambda slot: slots[slot.group(1)], text)
 

@@ -6,6 +6,7 @@ there is a translation, in the language itself."""
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 
 from eqlab.benchmarks import registry as benchmarks
@@ -55,6 +56,12 @@ def find_ours(name: str) -> StudyKind:
 def kind_names() -> tuple[str, ...]:
     theirs = [point.name for point in entry_points(group=GROUP)]
     return tuple(dict.fromkeys([*_OURS, *(kind.form().kind for kind in _of_benchmarks()), *theirs, *_by_default()]))
+
+
+@cache
+def kind_of_benchmark(benchmark: str) -> str:
+    """The kind in which people take a benchmark; empty where there is none."""
+    return next((name for name in kind_names() if find_kind(name).form().benchmark == benchmark), "")
 
 
 def kind_of(study: Study) -> StudyKind:

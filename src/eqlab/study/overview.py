@@ -9,6 +9,7 @@ from statistics import mean
 
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Several, Writing
+from eqlab.core.plural import many
 from eqlab.core.studied import Powered
 from eqlab.core.study import ENDINGS, PLACEHOLDER, Study
 from eqlab.core.trials import Trial
@@ -129,8 +130,11 @@ def fair_reward(study: Study, minutes: float) -> float:
 def warnings(design: Design, minutes: float) -> Iterator[str]:
     """What a researcher should look at; nothing of it stops a study."""
     study = design.study
-    if PLACEHOLDER in str(asdict(study)):
-        yield f"The file still says '{PLACEHOLDER}' somewhere: write what belongs there."
+    for key, value in asdict(study).items():
+        parts = {f"{key}.{part}": text for part, text in value.items()} if isinstance(value, dict) else {key: value}
+        for where, text in parts.items():
+            if PLACEHOLDER in str(text):
+                yield f"{where} still says '{PLACEHOLDER}': write what belongs there."
     yield from _about_pay(study, minutes)
     if minutes > _LONG_MINUTES and study.checks.attention < 2:
         n = study.checks.attention or "no"
@@ -148,6 +152,8 @@ def _about_pay(study: Study, minutes: float) -> Iterator[str]:
         if study.panel.person:
             yield "pay.reward is 0: people of a panel are paid."
         return
+    if study.panel.person and not pay.fee:
+        yield "pay.fee is 0: write what the panel charges on top of the reward, as a share of it (0.333 is 33.3 %)."
     hourly = pay.reward / minutes * 60
     if hourly < pay.per_hour:
         yield (
@@ -179,16 +185,24 @@ def power_of(design: Design) -> str:
 
 
 def _power_in_sd(design: Design) -> str:
-    """Two groups: d = (z_α/2 + z_β)·√(2/n). One: the half-width of a mean's interval, z_α/2/√n."""
-    from eqlab.analysis.special import ndtri
+    """Two groups: d = (t_α/2 + t_β)·√(2/n) with 2n − 2 degrees of freedom. One: the half-width of a mean's interval,
+    t_α/2/√n with n − 1."""
+    from eqlab.analysis.special import stdtrit
 
     alpha, people = design.study.analysis.alpha, min(design.sizes.values())
     level = f"{100 * (1 - alpha):g} %"
+    if people < 2:
+        return "One person cannot tell how people differ."
     if len(design.arms) < 2:
-        width = float(ndtri(1 - alpha / 2)) / math.sqrt(people)
-        return f"{people} people give a mean to within {width:.2f} SD of people ({level} interval)."
-    found = float(ndtri(1 - alpha / 2) + ndtri(_POWER)) * math.sqrt(2 / people)
+        width = float(stdtrit(people - 1, 1 - alpha / 2)) / math.sqrt(people)
+        return (
+            f"With {many(people, 'person', 'people')}, the mean is known to within ±{width:.2f} SD of people ({level} "
+            "interval)."
+        )
+    df = 2 * people - 2
+    found = float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, _POWER)) * math.sqrt(2 / people)
     return (
-        f"{people} a group find a difference of {found:.2f} SD between people four times in five (two-sided, alpha "
-        f"{alpha:g})."
+        f"With {many(people, 'person', 'people')} per arm, you have 80 % power to detect a difference of "
+        f"{found:.2f} SD "
+        f"of people (two-sided, alpha {alpha:g})."
     )

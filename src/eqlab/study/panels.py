@@ -29,6 +29,9 @@ PANELS: Mapping[str, Panel] = {
 """Parameters of their addresses, and where people go at the end; study files may name others. CloudResearch gives
 every project an address of return of its own: the study file names it. Sona's wants the person's id, which we do not
 keep: people are shown the code, and credit is granted by hand. Patterns are held against ids in small letters."""
+FEES: Mapping[str, float] = {"prolific": 0.333}
+"""What a panel takes on top of the reward, as a share of it, as we last knew it: Prolific's rate for universities and
+charities (companies: 0.428), without tax. A new study file says it, and to look it up."""
 _MOST = 200
 """Characters of a panel id; more is no id."""
 SIGNATURE = "sig"

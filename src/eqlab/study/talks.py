@@ -10,6 +10,7 @@ from eqlab.core.answers import Answer, final, outcomes, stands
 from eqlab.core.benchmark import Turn
 from eqlab.core.design import Design
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
 from eqlab.core.study import Study, TalkTerms
@@ -186,9 +187,15 @@ def too_little(design: Design) -> Iterator[str]:
             yield f"talk.{name} = {limit:g}: no model is ever asked, for one reply may cost {reply:.2g}."
         elif limit is not None and limit < reply * replies:
             most = reply * replies
-            yield f"talk.{name} = {limit:g} may end a person's talks early: {replies} replies may cost {most:.2g}."
+            yield (
+                f"talk.{name} = {limit:g} may end a person's talks early: "
+                f"{many(replies, 'reply', 'replies')} may cost {most:.2g}."
+            )
     if terms.max_calls_person < replies:
-        yield f"talk.max_calls_person = {terms.max_calls_person} ends talks early: they have {replies} replies."
+        yield (
+            f"talk.max_calls_person = {terms.max_calls_person} ends talks early: they have "
+            f"{many(replies, 'reply', 'replies')}."
+        )
 
 
 def budget_of(study: Study, models: Iterable[ModelConfig]) -> Budget:

@@ -15,6 +15,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from eqlab.core.errors import EqlabError, ModelError
+from eqlab.core.plural import many
 from eqlab.models.timeouts import Timeouts
 from eqlab.runs.ask import next_round
 from eqlab.runs.identity import provenance
@@ -279,11 +280,14 @@ class Driver:
         if not left:
             return
         if out.tries >= self._limits.retries:
-            why = f"{len(left)} trials of {cell.name} went out {out.tries + 1} times in vain (last: {end.failure})."
+            why = (
+                f"{many(len(left), 'trial')} of {cell.name} went out {out.tries + 1} times in vain (last: "
+                f"{end.failure})."
+            )
             self._failures.setdefault(cell.run, ModelError(why, end.hint or "Run the same command again to go on."))
             return
         under.again.append((left, out.tries + 1))
-        self._watch.say(f"{cell.name}: {end.failure} {len(left)} trials go out again.")
+        self._watch.say(f"{cell.name}: {end.failure} {many(len(left), 'trial goes', 'trials go')} out again.")
 
     def _settle(self, under: _Open) -> None:
         """Close a cell that has nothing in flight and nothing left to hand out."""

@@ -149,6 +149,8 @@ def text_lines(forest: Forest, width: int) -> list[str]:
     return [*drawn, " " * (left + 2) + "".join(axis).rstrip()]
 
 
+_LEFT, _CHARACTER = 0.3, 7.2
+"""The share of the width that names have, and how wide a character of one is."""
 _TYPE = 720
 """The narrowest drawing whose names and numbers do not meet; a canvas shows it as large as it can."""
 
@@ -160,7 +162,8 @@ def fitted(forest: Forest, size: tuple[int, int]) -> str:
     shown = _merged([baseline for baseline in forest.baselines if on_axis(baseline[1], forest.scale)])
     top, rows = 66, len(forest.lines) + bool(forest.own)
     fixed = top + _LABEL * len(shown) + 6 + _AXIS + 12
-    across = max(_TYPE, round((fixed + ROW * rows) * width / height))
+    name = max((len(short_name(line.name, _NAME)) for line in forest.lines), default=0)
+    across = max(_TYPE, round((_CHARACTER * name + 16) / _LEFT), round((fixed + ROW * rows) * width / height))
     down = round(across * height / width)
     body, drawn = _body(forest, linked=False, row=(down - fixed) // rows, ranks=False)
     words, title = escape(visible(forest.words)), escape(visible(forest.title))
@@ -198,7 +201,7 @@ def _body(forest: Forest, *, linked: bool, narrow: bool = False, row: int = ROW,
         beside += f'<text class="f-name" x="0" y="{baseline}">your model</text>'
         beside += f'<text class="f-value" x="100%" y="{baseline}" text-anchor="end">{escape(forest.own)}</text>'
     plot += _axis(forest, height)
-    x, width = ("0", "100%") if narrow else ("30%", "45%")
+    x, width = ("0", "100%") if narrow else (f"{_LEFT:.0%}", "45%")
     return (
         f'<svg x="{x}" width="{width}" height="{height + _AXIS}" overflow="visible">{plot}</svg>{beside}',
         height + _AXIS,

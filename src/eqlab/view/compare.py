@@ -4,7 +4,7 @@ filtered has a verdict of its own, which is called what it is: exploratory."""
 import difflib
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -28,8 +28,10 @@ from eqlab.runs.published_results import is_published
 from eqlab.store.reader import Reader, StoredRun
 from eqlab.tables import svg as figures
 from eqlab.tables.forest import Forest, ForestLine, widest
-from eqlab.view.shelf import Shelf
+from eqlab.view.runs import full_result
+from eqlab.view.shelf import HeldRun, Shelf
 from eqlab.view.site import ViewSite, address, asked, asked_all, asked_number, kept, site_of
+from eqlab.view.talks import talk_name
 
 ITEMS = 10
 """Items with their texts on one page."""
@@ -38,6 +40,8 @@ MOST_WORDS = 800
 """Words of both texts together up to which those that differ are marked."""
 FOREST = 40
 """Lines of a picture."""
+NEWEST = 10
+"""Runs offered where none is chosen yet."""
 _BOTH = 2
 EXPLORATORY = "Exploratory: these items were chosen after seeing the answers."
 BY_OUTCOME = (
@@ -62,15 +66,21 @@ def picked(given: Sequence[str], shelf: Shelf) -> Picked:
     names: list[str] = []
     subjects: dict[str, set[str]] = {}
     whole: set[str] = set()
+    look = shelf.look()
     for one in given:
         if is_published(one):
             names.append(one)
             continue
         runs, _, subject = one.partition(":")
+        if newest := next((run.id for run in look.runs if f"model:{one}" in _models(run)), ""):  # a model by its name
+            runs, subject = newest, f"model:{one}"
         for name in runs.split(","):
-            held = shelf.look().run(name.strip())
+            held = look.runs[0] if name == "last" and look.runs else look.run(name.strip())
             if held is None:
-                raise UsageError(f"'{short(name)}' names no run of this store.", "Choose rows on the first page.")
+                raise UsageError(
+                    f"'{short(name)}' names no run and no model of this store.", "Choose rows on the first page."
+                )
+            subject = f"model:{subject}" if f"model:{subject}" in _models(held) else subject
             names.append(held.id)
             subjects.setdefault(held.id, set())
             if subject:
@@ -79,6 +89,10 @@ def picked(given: Sequence[str], shelf: Shelf) -> Picked:
                 whole.add(held.id)
     chosen = {run: frozenset() if run in whole else frozenset(own) for run, own in subjects.items()}
     return Picked(tuple(dict.fromkeys(names)), chosen)
+
+
+def _models(held: HeldRun) -> set[str]:
+    return {model.subject for model in held.stored.config.models}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +147,10 @@ class ItemDifference:
 def compare(request: Request) -> Response:
     site = site_of(request)
     given = asked_all(request, "s")
-    runs = [run.id for run in islice(site.shelf.look().runs, 100)]
+    held = list(islice(site.shelf.look().runs, 100))
+    runs = [run.id for run in held]
     if not given:
-        return site.page(request, "compare_choose", runs=runs)
+        return site.page(request, "compare_choose", runs=runs, newest=[run for run in held if run.results][:NEWEST])
     wanted = picked(given, site.shelf)
     benchmark = asked(request, "b")
     sources = _sources(site, wanted, benchmark)
@@ -160,7 +175,7 @@ def compare(request: Request) -> Response:
         chosen = _chosen(lines, a, b, filters)
         total = len(chosen)
         with site.store() as store:
-            shown = _shown(store, a, b, chosen[(page - 1) * ITEMS : page * ITEMS])
+            shown = _shown(site, store, a, b, chosen[(page - 1) * ITEMS : page * ITEMS])
     narrowed_to = _narrowed(sources, found, {item for _, item in chosen}) if filters.any else None
     ranked = len(found.verdict.ranked) > 1
     return site.page(
@@ -173,7 +188,6 @@ def compare(request: Request) -> Response:
         state=kept(request, "page"), base=kept(request, "page", "q", "topic", "status", "delta", "length", "a", "b2"),
         others=kept(request, "kind", "page", "a", "b2", "topic"),
         exploratory=BY_OUTCOME if filters.by_outcome else EXPLORATORY,
-        everybody=not any(wanted.subjects.values()),
     )  # fmt: skip
 
 
@@ -182,9 +196,11 @@ def _topics(comparison: Comparison) -> list[str]:
 
 
 def _sources(site: ViewSite, wanted: Picked, benchmark: str) -> list[EntrySource]:
-    def score(store: Reader, runs: Sequence[StoredRun]) -> list[tuple[StoredRun, list[Result]]]:
+    def score(
+        store: Reader, runs: Sequence[StoredRun], named: Callable[[str, str, str], bool]
+    ) -> list[tuple[StoredRun, list[Result]]]:
         return site.shelf.results_of(
-            store, runs, lambda run, who, name: wanted.wants(run, who) and benchmark in ("", name)
+            store, runs, lambda run, who, name: wanted.wants(run, who) and named(run, who, name)
         )
 
     return read_sources(
@@ -277,9 +293,11 @@ def _chosen(lines: Lines, a: Entry, b: Entry, filters: Filters) -> list[tuple[fl
     return sorted(found, key=lambda pair: (pair[0] is None, -abs(pair[0] or 0.0), pair[1]))
 
 
-def _shown(store: Reader, a: Entry, b: Entry, chosen: Sequence[tuple[float | None, str]]) -> list[ItemDifference]:
+def _shown(
+    site: ViewSite, store: Reader, a: Entry, b: Entry, chosen: Sequence[tuple[float | None, str]]
+) -> list[ItemDifference]:
     items = [item for _, item in chosen]
-    left, right = _texts(store, a, items), _texts(store, b, items)
+    left, right = _texts(site, store, a, items), _texts(site, store, b, items)
     found = []
     for gap, item in chosen:
         one, other = left[item], right[item]
@@ -295,6 +313,15 @@ def _said(entry: Entry, line: ItemScore) -> str:
 
 
 def _href(a: Entry, b: Entry, item: str) -> str:
+    """The talks of both beside each other; else the item with everybody's answers."""
+    talks = [
+        talk_name(entry.origin.removeprefix("run "), entry.result.subject, talk)
+        for entry in (a, b)
+        for talk in entry.result.transcripts
+        if talk.item == item and not talk.repeat
+    ]
+    if len(talks) == _BOTH:
+        return address("/talk", zip(("t", "with"), talks, strict=True))
     run = next((entry.origin.removeprefix("run ") for entry in (a, b) if entry.origin.startswith("run ")), "")
     return address("/item", run=run, b=a.result.benchmark, item=item) if run else ""
 
@@ -307,15 +334,23 @@ def _side(entry: Entry, lines: Sequence[ItemScore], text: Markup) -> Side:
     return Side(entry.name, means.get(item), statuses, text, cut, len(lines))
 
 
-def _texts(store: Reader, entry: Entry, items: Sequence[str]) -> dict[str, list[ItemScore]]:
-    """The answers to some items with their words: read now from the store, for the shelf keeps none."""
+def _texts(site: ViewSite, store: Reader, entry: Entry, items: Sequence[str]) -> dict[str, list[ItemScore]]:
+    """The answers to some items with their words, talks with all their turns: read now from the store, for the shelf
+    keeps none."""
     wanted = set(items)
     group = entry.name if entry.rater else ""
     own = [line for line in entry.result.items if line.item in wanted and (not group or line.group == group)]
     scores: dict[str, list[ItemScore]] = {}
     item_scores: dict[str, ItemScore] = {}
+    run = entry.origin.removeprefix("run ")
+    if entry.result.transcripts and (held := site.shelf.look().run(run)):
+        full = full_result(site, store, held, entry.result.subject, entry.result.benchmark)
+        said = {(talk.trial, talk.repeat): talk.lines for talk in (full.transcripts if full else ())}
+        for line in own:
+            words = "\n\n".join(f"{turn.seat}: {turn.text}" for turn in said.get((line.trial, line.repeat), ()))
+            scores.setdefault(line.item, []).append(structs.replace(line, text=words))
+        return scores
     if entry.origin.startswith("run "):
-        run = entry.origin.removeprefix("run ")
         benchmark = load(entry.result.benchmark)
         options = next(
             config.options for config in store.read_run(run).config.benchmarks if config.name == benchmark.name
@@ -326,8 +361,7 @@ def _texts(store: Reader, entry: Entry, items: Sequence[str]) -> dict[str, list[
             if scored.trial.id not in item_scores:
                 item_scores[scored.trial.id] = _with_shown(line, scored.trial.stimulus)
     for line in own:
-        full = item_scores.get(line.trial, line)
-        scores.setdefault(line.item, []).append(full)
+        scores.setdefault(line.item, []).append(item_scores.get(line.trial, line))
     return scores
 
 
@@ -364,7 +398,10 @@ def _strip(gaps: Sequence[float], a: Entry | None, b: Entry | None) -> tuple[Mar
 
 def command(site: ViewSite, wanted: Picked, benchmark: str) -> str:
     """The command that prints the same."""
-    parts = ["eqlab", "compare", *wanted.names]
+    subjects = {name: sorted(wanted.subjects.get(name, ())) for name in wanted.names}
+    parts = ["eqlab", "compare"]
+    for name, own in subjects.items():
+        parts += [f"{name}:{subject.partition(':')[2]}" for subject in own] or [name]
     parts += ["-b", benchmark] if benchmark else []
     parts += ["--store", site.where] if site.where else []
     return shlex.join(parts)

@@ -23,6 +23,7 @@ from eqlab.core.runs import PEOPLE, BenchmarkConfig
 from eqlab.core.text import item_keys, level
 from eqlab.core.trials import Trial, outgoing
 from eqlab.store.reader import Reader
+from eqlab.study.kinds import kind_of_benchmark
 from eqlab.tables import svg as figures
 from eqlab.view.runs import lowest_first, result_address
 from eqlab.view.shelf import HeldRun, Snapshot
@@ -75,7 +76,9 @@ def item(request: Request) -> Response:
     named = _named(holders, run, asked(request, "item"), asked(request, "trial"))
     with site.store() as store:
         answered = [made for holder in holders if (made := _answers(store, holder, named))]
-        people = list(_people(store, snapshot, run, benchmark, {s.trial.id for a in answered for s in a.scored}))
+        studies = _studies(snapshot, run, benchmark)
+        locked = any(store.shut(study) for study in studies)
+        people = list(_people(store, studies, benchmark, {s.trial.id for a in answered for s in a.scored}))
     must(answered or None, "Nobody of this run was asked this.", "Choose an item of the result.")
     names = told_apart([own.name for own in answered], [f"run {own.run}" for own in answered])
     answered = [_renamed(own, name) for own, name in zip(answered, names, strict=True)]
@@ -88,11 +91,11 @@ def item(request: Request) -> Response:
     return site.page(
         request, "item", one=run, benchmark=benchmark, item=named, title=first.lines[0].title, trial=trial,
         messages=outgoing(trial), table=_table(answered, people), shown=answered[:MOST], total=len(answered),
-        drawn=_drawn(people, trial), people=len(people), quality=_quality(holders, named), final=final,
+        drawn=_drawn(people, trial), people=len(people), locked=locked, quality=_quality(holders, named), final=final,
         before=_link(run, benchmark, order, place - 1, whose), after=_link(run, benchmark, order, place + 1, whose),
         whose=whose, back=result_address(run.id, whose) if whose else "", place=place + 1,
         of=len(order), most_repeats=MOST_REPEATS, topics=first.lines[0].topics,
-        reasons=_shared_reasons(answered),
+        reasons=_shared_reasons(answered), kind=kind_of_benchmark(benchmark),
     )  # fmt: skip
 
 
@@ -146,24 +149,25 @@ def _renamed(answered: Answered, name: str) -> Answered:
     return Answered(name, answered.run, answered.result, answered.scored, answered.lines)
 
 
+def _studies(snapshot: Snapshot, run: HeldRun, benchmark: str) -> list[str]:
+    """Runs in which people were asked items of the same content."""
+    items = {config.items_sha256 for config in run.stored.config.benchmarks if config.name == benchmark}
+    return [
+        held.id
+        for held in snapshot.runs
+        for config in held.stored.config.benchmarks
+        if not held.stored.config.models and config.name == benchmark and config.items_sha256 in items
+    ]
+
+
 def _people(
-    store: Reader, snapshot: Snapshot, run: HeldRun, benchmark: str, trials: set[str]
+    store: Reader, studies: Sequence[str], benchmark: str, trials: set[str]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """(person, values) of everybody who took the same question on a form; nothing of a locked study under way."""
-    items = {
-        line
-        for benchmark_config in run.stored.config.benchmarks
-        if benchmark_config.name == benchmark
-        for line in (benchmark_config.items_sha256,)
-    }
-    for held in snapshot.runs:
-        for config in held.stored.config.benchmarks:
-            if held.stored.config.models or config.name != benchmark or config.items_sha256 not in items:
-                continue
-            if store.shut(held.id):
-                continue
+    for study in studies:
+        if not store.shut(study):
             about = _same_questions(store, trials)
-            for scored in store.scored(held.id, PEOPLE, benchmark):
+            for scored in store.scored(study, PEOPLE, benchmark):
                 answer = final(scored.attempts)
                 if scored.trial.items in about and answer is not None and answer.status == "ok":
                     yield answer.subject, answer.values

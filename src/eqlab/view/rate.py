@@ -38,7 +38,7 @@ from eqlab.view.site import ViewSite, address, asked, asked_number, must, posted
 USUAL, MOST = 20, 200
 _MOST_SESSIONS = 100
 _WRITING = threading.Lock()
-Key = tuple[str, str, int]
+Key = tuple[tuple[str, ...], str, str, int]
 """Whose reply, to which prompt, which repeat: the same reply whoever is shown it."""
 
 
@@ -233,7 +233,8 @@ def _ratings(store: Reader, run: str, subject: str) -> dict[Key, int]:
 
 
 def _key(trial: Trial) -> Key:
-    return str(trial.key.get("arm")), str(trial.key.get("reply")), int(trial.key.get("reply_repeat") or 0)
+    key = trial.key
+    return trial.items, str(key.get("arm")), str(key.get("reply")), int(key.get("reply_repeat") or 0)
 
 
 def _agree(one: Mapping[Key, int], other: Mapping[Key, int]) -> Estimate | None:

@@ -15,7 +15,7 @@ from eqlab.comparison.scores import usage_table
 from eqlab.core.answers import OUTCOMES
 from eqlab.core.results import Column, ItemScore, Result, Table
 from eqlab.core.text import short, utc
-from eqlab.publish.components import score_rows, whisker_of
+from eqlab.publish.components import in_points, score_rows, whisker_of
 from eqlab.publish.groups import Group, Row, RunRecord, group_of
 from eqlab.publish.report.opening import Opening, opening_among
 from eqlab.publish.sections import heat_of
@@ -171,7 +171,7 @@ def run(request: Request) -> Response:
     people = bool(one.why) or not one.stored.config.models
     with site.store() as store:
         now = time.time()
-        came = store.arrived(one.id, now - RATE) if not people else 0
+        came = 0 if people or one.finished else store.arrived(one.id, now - RATE)
         failures = [] if people else store.failures(one.id)
         latest = [] if people else store.latest(one.id, LATEST)
     return site.page(
@@ -217,7 +217,7 @@ def result(request: Request) -> Response:
     status, topic = asked(request, "status"), asked(request, "topic")
     chosen = [
         item
-        for item in full.items
+        for item in in_points(full).items
         if status in ("", item.status or "unanswered") and (not topic or topic in item.topics)
     ]
     chosen.sort(key=lowest_first)

@@ -1,24 +1,23 @@
 """What a store holds, scored and at hand: a thread reads what is new, newest run first, and every page is made of the
 last snapshot. Results are kept without texts, so that memory does not grow with what models say; a page reads the few
-texts it shows."""
+texts it shows. Those of finished runs outlive the process (`store.kept_scores`)."""
 
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from sys import intern
-
-from msgspec import structs
 
 from eqlab.core.errors import EqlabError, StoreError
-from eqlab.core.results import ItemScore, Result
+from eqlab.core.results import Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig
 from eqlab.publish.groups import Group, RunRecord, group_of, tables_of
 from eqlab.publish.ladder import ladder
 from eqlab.runs.context import Known
 from eqlab.runs.pool import pooled, together
-from eqlab.runs.score import Job, result_of
+from eqlab.runs.score import Job, key_of, result_of
 from eqlab.store.access import open_reader
+from eqlab.store.kept_scores import KeptScores, without_texts
 from eqlab.store.reader import Reader, StoredRun
 
 LOOK = 1.0
@@ -82,19 +81,6 @@ class Snapshot:
         return found[0] if name and len(found) == 1 else None
 
 
-def without_texts(result: Result) -> Result:
-    """A result whose items and talks are figures: a fifth of the memory."""
-    talks = tuple(structs.replace(talk, lines=()) for talk in result.transcripts)
-    return replace(result, items=tuple(map(_lean, result.items)), transcripts=talks)
-
-
-def _lean(item: ItemScore) -> ItemScore:
-    return structs.replace(
-        item, item=intern(item.item), trial=intern(item.trial), title=intern(item.title), text="", shown="",
-        values={}, reference={}, reasons={}, words_absent=item.words,
-    )  # fmt: skip
-
-
 class Shelf:
     """Reads a store again and again, in a thread of its own."""
 
@@ -115,6 +101,7 @@ class Shelf:
         self._shut: dict[str, str] = {}
         self._seeds: dict[tuple[str, str, str], Sequence[str]] = {}
         self._moved: dict[str, float] = {}
+        self._kept: KeptScores | None = None
 
     def start(self) -> None:
         self._thread.start()
@@ -173,12 +160,16 @@ class Shelf:
         return self._moved.get(run, 0.0)
 
     def _at_hand(self, job: Job) -> Result | None:
-        scored = self._scored.get(_key(job))
+        scored = self._scored.get(key_of(job))
         return scored.result if scored else None
 
     # -- in the thread -------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
+        with closing(KeptScores(self.where)) as self._kept:
+            self._look_again()
+
+    def _look_again(self) -> None:
         while not self._over.is_set():
             self._wake.clear()
             try:
@@ -218,7 +209,7 @@ class Shelf:
         def stamp(job: Job) -> tuple[int, int]:
             return attempts.get(job[0].id, 0), total if job[2].name in self._looked else 0
 
-        new = [job for job in jobs if (old := self._scored.get(_key(job))) is None or old.stamp != stamp(job)]
+        new = [job for job in jobs if (old := self._scored.get(key_of(job))) is None or old.stamp != stamp(job)]
         if self.snapshot.number and not new and listed == list(before.values()) and shut == self._shut:
             self._settled.set()
             return
@@ -228,13 +219,14 @@ class Shelf:
         groups = self.snapshot.groups if shut == self._shut else self._groups(store, held)
         self._shut = shut
         self._publish(held, groups, len(new))
-        known = Known(store, looked=self._looked)
+        known = Known(store, looked=self._looked, kept=self._kept, total=str(sorted(attempts.items())))
+        finished = {run.id: f"{run.attempts} {run.planned}" for run in listed if run.finished}
         pause, last = _OFTEN, time.monotonic()
         for number, job in enumerate(new, start=1):
             if self._over.is_set():
                 return
-            result, why = _result(known, job)  # which may have looked at other runs
-            self._scored[_key(job)] = _Scored(stamp(job), result, why)
+            result, why = _result(known, job, finished.get(job[0].id, ""))  # which may have looked at other runs
+            self._scored[key_of(job)] = _Scored(stamp(job), result, why)
             if time.monotonic() - last > pause and number < len(new):
                 begun = time.monotonic()
                 held = self._held(listed, shut)
@@ -249,7 +241,7 @@ class Shelf:
         """The runs with what is scored of them so far."""
         found = []
         for run in listed:
-            scored = [self._scored.get(_key((run.stored, *pair))) for pair in run.stored.config.pairs()]
+            scored = [self._scored.get(key_of((run.stored, *pair))) for pair in run.stored.config.pairs()]
             known = [own.result for own in scored if own and own.result]
             results = tuple(result for result in known if not (result.subject == PEOPLE and run.id in shut))
             why = next((own.why for own in scored if own and own.why), "")
@@ -302,11 +294,6 @@ class _Scored:
     why: str
 
 
-def _key(job: Job) -> tuple[str, str, str, str]:
-    stored, subject, asked = job
-    return stored.id, subject, asked.name, asked.item_set
-
-
 def _listed(store: Reader, run: str, attempts: int, before: HeldRun | None) -> HeldRun | None:
     """None where a newer version wrote it."""
     if before is not None and before.attempts == attempts:
@@ -317,10 +304,11 @@ def _listed(store: Reader, run: str, attempts: int, before: HeldRun | None) -> H
         return None
 
 
-def _result(known: Known, job: Job) -> tuple[Result | None, str]:
+def _result(known: Known, job: Job, revision: str) -> tuple[Result | None, str]:
     """A result without its texts, or why there is none: a benchmark of a package that is gone, files that changed."""
     try:
-        return without_texts(result_of(known, job)), ""
+        result = result_of(known, job, revision)
+        return (result if revision else without_texts(result)), ""
     except (EqlabError, LookupError) as error:
         return None, str(error)
 

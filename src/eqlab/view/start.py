@@ -23,7 +23,7 @@ from eqlab.core.results import Table
 from eqlab.models.prices import known_prices
 from eqlab.models.providers import PROVIDERS, key_of
 from eqlab.runs.estimate import CHARACTERS_PER_TOKEN, forecast_rows, forecasts, refuse_absurd
-from eqlab.runs.request import ITEM_SETS, PROFILES, Prepared, Request, prepare
+from eqlab.runs.request import AUTO, ITEM_SETS, PROFILES, Prepared, Request, prepare
 from eqlab.view.site import StartedRun, ViewSite, posted, site_of
 
 _WAIT = 20
@@ -56,7 +56,7 @@ def _page(site: ViewSite, request: WebRequest, given: Mapping[str, Sequence[str]
     ]
     return site.page(
         request, "start", values=values, chosen=list(given.get("b", ())) or usual(), benchmarks=_benchmarks(),
-        item_sets=ITEM_SETS, profiles=PROFILES, forecast=forecast, command=command, run=run, problem=problem,
+        item_sets=(AUTO, *ITEM_SETS), profiles=PROFILES, forecast=forecast, command=command, run=run, problem=problem,
         providers=providers, characters=CHARACTERS_PER_TOKEN, known=_known_models(),
     )  # fmt: skip
 
@@ -86,12 +86,12 @@ def wanted(given: Mapping[str, Sequence[str]]) -> Request:
     models = tuple(values["model"].replace(",", " ").split())
     if not models or any(model.startswith("-") for model in models):
         raise UsageError("No model is named.", "Write PROVIDER/MODEL, several with blanks between them.")
-    if values["items"] not in ("", *ITEM_SETS):  # a page names no file of this machine
-        raise UsageError("These items are unknown.", f"Choose {' or '.join(ITEM_SETS)}.")
+    if values["items"] not in ("", AUTO, *ITEM_SETS):  # a page names no file of this machine
+        raise UsageError("These items are unknown.", f"Choose {', '.join((AUTO, *ITEM_SETS))}.")
     return Request(
         models=models,
         benchmarks=tuple(one for one in given.get("b", ()) if one) or None,
-        items=values["items"] or "open",
+        items=values["items"] or AUTO,
         profile=values["profile"] or "quick",
         limit=_whole("limit", values["limit"]),
         repeats=_whole("repeats", values["repeats"]),

@@ -34,7 +34,7 @@ def _table(study_rows: list[StudyRow]) -> Table:
     columns = (
         Column("study", "study"),
         Column("begun", "begun"),
-        Column("door", "door"),
+        Column("door", "admission"),
         Column("done", "places filled", "count"),
         Column("places", "places", "count"),
         Column("locked", "plan locked"),

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from eqlab.core.results import Transcript
+from eqlab.core.results import Transcript, Utterance
 from eqlab.publish.report.talk_pages import TalkPage
 from eqlab.view.runs import full_result
 from eqlab.view.shelf import Snapshot
@@ -32,12 +33,16 @@ class TalkRow:
     @property
     def name(self) -> str:
         """What an address calls it: neither a run's id, a trial's nor a number has a colon."""
-        return f"{self.run}:{self.talk.trial}:{self.talk.repeat}:{self.subject}"
+        return talk_name(self.run, self.subject, self.talk)
 
     @property
     def words(self) -> str:
         own = self.talk
         return f"{own.title} {own.item} {self.who} {own.partner} {' '.join(own.topics)} {self.run}".casefold()
+
+
+def talk_name(run: str, subject: str, talk: Transcript) -> str:
+    return f"{run}:{talk.trial}:{talk.repeat}:{subject}"
 
 
 def talk_rows(snapshot: Snapshot) -> Iterator[TalkRow]:
@@ -77,7 +82,7 @@ def talk(request: Request) -> Response:
     place = names.index(left.name)
     return site.page(
         request, "talk", left=left, right=right, sides=sides, same=same[:OTHERS], same_count=len(same),
-        part=_part([page.talk.lines for page in sides]), felt=asked(request, "felt") != "hidden",
+        part=parting([page.talk.lines for page in sides]), felt=asked(request, "felt") != "hidden",
         before=address("/talk", t=names[place - 1]) if place else "",
         after=address("/talk", t=names[place + 1]) if place + 1 < len(names) else "", place=place + 1, of=len(names),
     )  # fmt: skip
@@ -100,14 +105,13 @@ def _read(site: ViewSite, row: TalkRow) -> TalkPage:
     return TalkPage(0, row.who, must(found, "This talk is not there any more.", "Load the list again."), "")
 
 
-def _part(sides: Sequence[Sequence[object]]) -> int:
-    """The number of the first turn in which two talks are not the same; 0 where there are not two, or they are."""
-    if len(sides) < 2:
-        return 0
-    for number, (one, other) in enumerate(zip(*sides, strict=False), start=1):
-        if one != other:
-            return number
-    return 0
+def parting(sides: Sequence[Sequence[Utterance]]) -> str:
+    """The anchor of the first turn in which two talks have other words, or that one of them has alone; empty where
+    there are not two, or they are the same."""
+    for number, turns in enumerate(zip_longest(*sides) if len(sides) > 1 else (), start=1):
+        if len({turn and (turn.seat, turn.text) for turn in turns}) > 1:
+            return f"{'a' if turns[0] else 'b'}-{number}"
+    return ""
 
 
 ROUTES = [Route("/talks", talks), Route("/talk", talk)]

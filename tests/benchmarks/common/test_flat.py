@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.common.outcome import flatness
+from eqlab.benchmarks.common.outcome import flatness, sentence
+from eqlab.core.results import Estimate
 
 VARIED = [[1, 7, 0, 4], [9, 2, 2, 5], [0, 0, 8, 3], [4, 6, 1, 9], [2, 5, 7, 0], [8, 1, 3, 3]]
 
@@ -41,3 +42,8 @@ def test_counts_never_exceed_the_answers(answers):
     assert found.same + found.staircase <= found.n
     assert 1 <= found.commonest <= found.n
     assert [one.n for one in found.estimates] == [found.n] * 3
+
+
+def test_no_interval_begins_at_minus_nought():
+    score = Estimate("shape", 0.19, 24, None, -0.001, 0.38, digits=2)
+    assert "95 % interval 0.00 to 0.38, 24 stories" in sentence("m", score, "T", "stories", (), "higher", valid=True)

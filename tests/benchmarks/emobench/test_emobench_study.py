@@ -47,9 +47,9 @@ def test_it_is_a_kind_of_study():
     form = EB.study().form()
     assert form.kind == "emobench"
     filled = form.template
-    for slot in ("id", "panel", "reward"):
+    for slot in ("id", "panel", "reward", "fee"):
         assert f"@{slot}@" in filled
-    for slot, value in (("id", '"x"'), ("panel", ""), ("reward", "1.00")):
+    for slot, value in (("id", '"x"'), ("panel", ""), ("reward", "1.00"), ("fee", "0.333")):
         filled = filled.replace(f"@{slot}@", value)
     assert tomllib.loads(filled)["kind"] == "emobench"
 

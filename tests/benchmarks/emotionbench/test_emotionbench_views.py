@@ -101,6 +101,22 @@ def test_honest_takes_the_situation_as_the_unit():
     assert repeats_alike(one, P).design_effect > 3
 
 
+def test_honest_takes_the_factor_as_the_unit_of_an_emotion():
+    """Situations of a factor are alike: with as many in each, the emotion's test is that of the factors' means."""
+    one = model()
+    cell = next(c for c in situation_changes(one, [P]) if c.level == "emotion")
+    places = [s for s, place in enumerate(one.places) if place.emotion == cell.emotion]
+    of_factor = {}
+    for s in places:
+        of_factor.setdefault(one.places[s].factor_index, []).append(one.scores[P][one.where == s].mean())
+    assert {len(own) for own in of_factor.values()} == {4}
+    theirs = stats.ttest_ind([np.mean(own) for own in of_factor.values()], one.default(P), equal_var=False)
+    interval = theirs.confidence_interval()
+    assert len(of_factor) > 1
+    assert (cell.change.low, cell.change.high) == pytest.approx((interval.low, interval.high))
+    assert cell.n_situations == len(places)
+
+
 def test_one_situation_has_a_change_but_no_interval():
     one = model(places=PLACES[:1])
     found = situation_changes(one, [P])[0]

@@ -126,6 +126,9 @@ def test_a_revision_run_is_not_complete_without_its_revised_pass():
         assert benchmark.read(trial, GOOD, options).status == status
     assert benchmark.read(trial, GOOD, options).values["first_pass"] == first(GOOD)
     assert benchmark.read(trial, BOTH, options).status == "ok"
+    zeros = re.sub(r"\d+", "0", GOOD)
+    assert benchmark.read(trial, zeros, options).note == "all four scores are 0, which the rules take for no answer"
+    assert benchmark.read(trial, "I would rather not say.", options).note.startswith("no four scores for ")
 
 
 def test_four_zeros_twice_are_no_answer():

@@ -103,7 +103,7 @@ def test_everything_is_counted_and_said():
     said = " ".join(found.caveats)
     for words in ("one author's judgement", "2 people are few", "each answered 1 to 2 of 4", "four zeros"):
         assert words in said
-    assert "1 planned pages are not answered" in said
+    assert "1 planned page is not answered" in said
     assert "2 dialogues have no scored answer" in said
     assert not found.valid  # 3 of 4 answers, below the published share
     assert "not valid" in found.sentence

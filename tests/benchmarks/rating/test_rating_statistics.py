@@ -12,7 +12,18 @@ from msgspec import structs
 
 from eqlab.benchmarks.rating.arm_shares import above_people
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.calibration import PILOT, calibrate, family, pairs_of, two_people, verdict
+from eqlab.benchmarks.rating.calibration import (
+    JUDGE_LENGTH,
+    MORE_LENGTH,
+    PEOPLE_LENGTH,
+    PILOT,
+    RatingPair,
+    calibrate,
+    family,
+    pairs_of,
+    two_people,
+    verdict,
+)
 from eqlab.benchmarks.rating.pairs import duels
 from eqlab.benchmarks.rating.powered import powered_difference, prediction_powered
 from eqlab.benchmarks.rating.rated import rated
@@ -67,7 +78,7 @@ def test_a_perfect_judge_agrees_fully_and_has_no_bias():
     assert found.measures["quadratic kappa"].value == pytest.approx(1)
     assert found.measures["ordinal alpha"].value == pytest.approx(1, abs=0.01)
     assert {bias.value for bias in found.bias.values()} == {0.0}
-    assert found.length["judge − people"].value == pytest.approx(0)
+    assert found.length[MORE_LENGTH].value == pytest.approx(0)
     assert "above two people" in verdict(found)
 
 
@@ -88,7 +99,8 @@ def test_the_ceiling_has_an_error_of_its_own():
 def test_a_constant_judge_agrees_no_better_than_chance():
     found = calibration(study(), lambda row: 2)
     assert found.measures["quadratic kappa"].value == pytest.approx(0)
-    assert found.length["judge: rating with length"].value is None
+    assert found.length[JUDGE_LENGTH].value == pytest.approx(0)
+    assert found.length[JUDGE_LENGTH].low is None
     assert "below two people" in verdict(found)
     assert "not shown to be better than chance" in verdict(found)
 
@@ -103,10 +115,26 @@ def test_a_judge_partial_to_an_arm_is_found_out():
 
 def test_a_judge_partial_to_length_is_found_out():
     found = calibration(study(), lambda row: 1 + (len(row.reply.split()) > 25) + (len(row.reply.split()) > 45))
-    assert found.length["judge: rating with length"].low > 0.8
-    assert abs(found.length["people: rating with length"].value) < 0.15
-    assert found.length["judge − people"].low > 0.5
+    assert found.length[JUDGE_LENGTH].low > 0.8
+    assert found.length[PEOPLE_LENGTH].low < 0 < found.length[PEOPLE_LENGTH].high
+    assert found.length[MORE_LENGTH].low > 0.5
     assert "longer replies better than people do" in verdict(found)
+
+
+def test_one_judgement_of_a_reply_is_one_however_many_people_rated_it():
+    """The judge's errors on few replies look like a bias for one arm as soon as many people stand beside each."""
+    draw = random.Random(5)
+    told = 0
+    for _ in range(40):
+        judge = {(arm, prompt): draw.choice((1, 2, 3)) for arm in "ab" for prompt in range(12)}
+        crowd = [
+            RatingPair(arm, f"{arm}{rater}", judge[arm, prompt], draw.choice((1, 2, 3)), 30, str(prompt))
+            for arm in "ab"
+            for rater in range(30)
+            for prompt in range(12)
+        ]
+        told += "distorts" in verdict(calibrate(crowd, "some-model"))
+    assert told <= 5  # of 40; with whole raters as the only sample: 26
 
 
 def test_a_liking_for_its_own_family_is_measured_or_said_to_be_unknown():

@@ -70,3 +70,21 @@ def test_without_the_package_for_signing(eqlab, run, store, monkeypatch, tmp_pat
     code, _, said = eqlab("submit", "last", "--store", store.where, "-o", tmp_path / "x.json")
     assert code == 2
     assert "eqlab[submit]" in said
+
+
+def test_a_table_that_a_submission_brings_is_told_to_the_host(eqlab, run, store, tmp_path):
+    """A board of 4 tables had 5 after a rebuild, and nobody said why."""
+    pytest.importorskip("cryptography")
+    inbox = tmp_path / "inbox"
+    board = ("leaderboard", "build", tmp_path / "site", "--no-runs", "--from", inbox)
+    for name, request in (("alpha", {}), ("beta", {}), ("gamma", {"limit": 11})):
+        run(name, **request)
+        assert eqlab("submit", "last", "-o", inbox / f"{name}.json", "--store", store.where).code == 0
+        code, said, _ = eqlab(*board)
+        assert code == 0
+        assert ("new table" in said) == (name == "gamma")  # a first build is new as a whole
+    assert (
+        "new table since the last build: EQ Lab open dialogues, item set open, limit 11: not in one table with "
+        "EQ Lab open dialogues, item set open, limit 12, because of limit 11\n"
+    ) in said
+    assert json.loads(eqlab(*board, "--json").out)["new_tables"] == []

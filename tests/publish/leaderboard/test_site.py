@@ -11,13 +11,13 @@ import pytest
 from msgspec import structs
 
 from eqlab.analysis.comparison import paired
-from eqlab.comparison.verdict import from_intervals
+from eqlab.comparison.verdict import Verdict, from_intervals
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
 from eqlab.publish.leaderboard.build import Sources, build, published_entries, published_reader
 from eqlab.publish.leaderboard.entries import run_entries
 from eqlab.publish.leaderboard.site import BoardSite, site_files
-from eqlab.publish.leaderboard.tables import boards
+from eqlab.publish.leaderboard.tables import Board, boards, unlike
 
 pytest_plugins = ["loopback_runs"]
 
@@ -273,3 +273,14 @@ def test_people_of_a_study_are_a_row_even_where_their_score_is_undefined(entries
     seen = structs.replace(known, value=70.0, low=60.0, high=80.0)
     (board,) = boards([replace(one, result=replace(one.result, people=seen)) for one in entries[:3]])
     assert board.lines.index(next(line for line in board.lines if line.study)) < len(board.lines) - 1
+
+
+def test_tables_of_one_name_and_item_set_say_what_differs():
+    asked = ("item set published (sha256 a43b…)", "profile full", "options language = en, revision = no")
+    plain = Board("1", "eqbench", "EQ-Bench v2", asked, "", (0.0, 100.0), (), (), (), Verdict(()))
+    revised = replace(plain, facts=(*asked[:2], "options language = en, revision = yes"))
+    assert unlike(plain, [plain]) == ()
+    assert unlike(plain, [plain, replace(plain, title="Another", facts=revised.facts)]) == ()
+    assert replace(revised, unlike=unlike(revised, [plain, revised])).label == (
+        "EQ-Bench v2, item set published, revision = yes"
+    )

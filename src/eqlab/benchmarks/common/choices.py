@@ -22,6 +22,7 @@ from eqlab.benchmarks.common.reading import is_refusal, read_json
 from eqlab.core.answers import Answer, Reading, Status, final
 from eqlab.core.benchmark import Scored
 from eqlab.core.forms import Form, Scale
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table
 from eqlab.core.trials import Trial
 
@@ -332,7 +333,7 @@ def bias_table(read: Sequence[Mark]) -> list[Table]:
             right = sum(one[3] == place for one in own)
             rows.append(
                 (
-                    f"{n} choices: {ascii_uppercase[place - 1]}",
+                    f"{many(n, 'choice')}: {ascii_uppercase[place - 1]}",
                     proportion_estimate("chosen", chosen, len(own)),
                     100 * right / len(own),
                     excess(own, place),

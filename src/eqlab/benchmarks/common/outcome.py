@@ -12,6 +12,7 @@ from statistics import fmean
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.core.answers import OUTCOMES, UNANSWERED, Status
 from eqlab.core.forms import Form, random_points
+from eqlab.core.plural import many, one_of
 from eqlab.core.results import Baseline, Better, Estimate, best_baseline
 from eqlab.core.text import floor_text
 from eqlab.core.trials import Trial
@@ -41,11 +42,15 @@ def count_caveats(counted: Mapping[str, int], noun: str, least: float = MIN_READ
     lost = {name: counted[name] for name in OUTCOMES[1:-1] if counted[name]}
     if lost:
         listed = ", ".join(f"{count} {name}" for name, count in lost.items())
-        found.append(f"{sum(lost.values())} of {counted['planned']} answers are left out ({listed}).")
+        found.append(
+            f"{sum(lost.values())} of {many(counted['planned'], 'answer')} "
+            f"{'is' if sum(lost.values()) == 1 else 'are'} left out ({listed})."
+        )
     if counted["planned"] > counted[UNANSWERED] and not is_valid(counted, least):
         found.append(f"Fewer than {100 * least:.0f} % of the answers could be read: the run has failed.")
     if counted[UNANSWERED]:
-        found.append(f"{counted[UNANSWERED]} {noun} are not answered yet; the score is preliminary.")
+        waiting = many(counted[UNANSWERED], f"{one_of(noun)} is", f"{noun} are")
+        found.append(f"{waiting} not answered yet; the score is preliminary.")
     return found
 
 
@@ -58,8 +63,9 @@ def sentence(
     unit = f" {score.unit}" if score.unit else ""
     text = f"{who} scores {score.value:.{score.digits}f}{unit} on {title} ({score.name}"
     if score.low is None or score.high is None:
-        return f"{text}), with {score.n} {noun} too few for an interval."
-    text += f"; 95 % interval {score.low:.{score.digits}f} to {score.high:.{score.digits}f}, {score.n} {noun})"
+        return f"{text}), with {many(score.n, one_of(noun), noun)} too few for an interval."
+    text += f"; 95 % interval {score.low:z.{score.digits}f} to {score.high:z.{score.digits}f}, "
+    text += f"{many(score.n, one_of(noun), noun)})"
     if not valid:
         return f"{text}, but too few answers could be read."
     return f"{text}, {against(score, floor, better)}" if floor else f"{text}."

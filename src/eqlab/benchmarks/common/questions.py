@@ -18,6 +18,7 @@ from eqlab.benchmarks.options import Options
 from eqlab.core.answers import Reading, final
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.forms import Form, Scale
+from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Better, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
@@ -219,7 +220,9 @@ class Questions(ABC, Generic[O]):
         items = tuple(self.item(one, options) for one in everything)
         counted = outcome.count_outcomes(item.status for item in items)
         valid = outcome.is_valid(counted)
-        floor = self.baselines([one.trial for one in everything])
+        trials = [one.trial for one in everything]
+        asked = " ".join([trial.id for trial in trials])  # of all models the same
+        floor = context.once(f"baselines of {asked}", lambda: self.baselines(trials))
         head = self.together(items)
         flat = outcome.flatness([item.values[key] for key in item.values] for item in items)
         scaled = sum(1 for one in everything if (last := final(one.attempts)) and last.note.endswith(SCALED))
@@ -241,7 +244,11 @@ class Questions(ABC, Generic[O]):
             valid=valid,
             caveats=(
                 *(flat.caveats if flat else ()),
-                *([f"{scaled} answers did not add up as asked and were {SCALED}."] if scaled else []),
+                *(
+                    [f"{many(scaled, 'answer was', 'answers were')} {SCALED}: the sum was not as asked."]
+                    if scaled
+                    else []
+                ),
                 *outcome.count_caveats(counted, self.noun),
                 *self.caveats(typed),
             ),

@@ -16,6 +16,7 @@ from eqlab.benchmarks.dialogue import result as of_models
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.core.answers import final
 from eqlab.core.benchmark import Scored
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.studied import Contrast
@@ -212,7 +213,10 @@ def ratings_table(ratings: Sequence[TalkRating], arms: Sequence[str]) -> Table:
 
 def _sentence(talks: Sequence[Talked], felt: Sequence[Talked], people: int, speaking: bool, headline: Estimate) -> str:
     if headline.value is None:
-        return f"{people} people held {len(talks)} talks; none of them has an end that counts yet."
+        return (
+            f"{many(people, 'person', 'people')} held {many(len(talks), 'talk')}; none of them has an end "
+            "that counts yet."
+        )
     won, lost = (sum(talk.outcome == outcome for talk in felt) for outcome in ("success", "failure"))
     start = fmean(talk.start for talk in felt)
     who = (
@@ -238,7 +242,7 @@ def _caveats(talks: Sequence[Talked], speaking: bool) -> tuple[str, ...]:
     ):  # fmt: skip
         count = sum(talk.end == end for talk in talks)
         if count:
-            said.append(f"{count} of {len(talks)} talks {words}.")
+            said.append(f"{count} of {many(len(talks), 'talk')} {words}.")
     if speaking:
         said.append(
             "No number sends a person away, as 10 and 100 do in talks with a simulated speaker: success and failure "

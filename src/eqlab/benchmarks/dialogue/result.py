@@ -22,6 +22,7 @@ from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.benchmarks.dialogue.trials import NAME
 from eqlab.core.answers import Status, final
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
+from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table, Transcript, Utterance
 
 if TYPE_CHECKING:
@@ -152,7 +153,9 @@ def facet_tables(found: Facets) -> tuple[Table, ...]:
         "Where the end of a talk comes from",
         ("part", "levels", "share of the variance", "variance"),
         rows,
-        f"Crossed random effects by REML over {found.n} talks. {beware.capitalize()}{'.' if beware else ''}".strip(),
+        (
+            f"Crossed random effects by REML over {many(found.n, 'talk')}. {beware.capitalize()}{'.' if beware else ''}"
+        ).strip(),
     )
     return (shares, _designs(fitted)) if LISTENER in fitted.variance else (shares,)
 
@@ -454,12 +457,14 @@ def _sentence(subject: str, talks: Sequence[Talked], felt: Sequence[Talked], hea
     who = subject.removeprefix("model:")
     if headline.value is None:
         over = sum(bool(talk.end) for talk in talks)
-        return f"{who} held {over} of {len(talks)} talks; there is no score: {headline.note or 'no talk is over'}."
+        return (
+            f"{who} held {over} of {many(len(talks), 'talk')}; there is no score: {headline.note or 'no talk is over'}."
+        )
     start = fmean(talk.start for talk in felt)
     won, lost = (sum(talk.outcome == outcome for talk in felt) for outcome in ("success", "failure"))
     return (
-        f"Those who talked with {who} felt {headline.value:.1f} of 100 at the end (n = {headline.n} personas, "
-        f"{start:.1f} at the opening); {won} of {len(felt)} talks succeeded, {lost} failed. {line}"
+        f"Those who talked with {who} felt {headline.value:.1f} of 100 at the end (n = {many(headline.n, 'persona')}, "
+        f"{start:.1f} at the opening); {won} of {many(len(felt), 'talk')} succeeded, {lost} failed. {line}"
     )
 
 
@@ -469,14 +474,17 @@ def _caveats(talks: Sequence[Talked], line: str) -> tuple[str, ...]:
     if ends["lost"]:
         share = ends["lost"] / len(talks)
         grave = " That is too many to believe the rest." if share > _MANY_LOST else ""
-        said.append(f"{ends['lost']} of {len(talks)} talks have no score: a turn of the speaker was unreadable.{grave}")
+        said.append(
+            f"{ends['lost']} of {many(len(talks), 'talk')} {'has' if ends['lost'] == 1 else 'have'} no "
+            f"score: a turn of the speaker was unreadable.{grave}"
+        )
     if ends["silence"]:
         said.append(
-            f"{ends['silence']} of {len(talks)} talks ended because the listener gave no reply; they count as "
+            f"{ends['silence']} of {many(len(talks), 'talk')} ended because the listener gave no reply; they count as "
             "failures, with what the speaker felt then."
         )
     if ends[""]:
-        said.append(f"{ends['']} of {len(talks)} talks are not over yet.")
+        said.append(f"{ends['']} of {many(len(talks), 'talk')} {'is' if ends[''] == 1 else 'are'} not over yet.")
     if len({talk.speaker for talk in talks}) > 1:
         said.append(
             "'eqlab compare' pairs listeners over personas, for these speakers alone; they stand as repeats there."

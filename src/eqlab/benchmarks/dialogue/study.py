@@ -32,6 +32,7 @@ from eqlab.core.benchmark import Turn
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale, Writing
+from eqlab.core.plural import many
 from eqlab.core.results import Table
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
@@ -130,7 +131,8 @@ class TalkStudy:
         chosen = spread(known, study.limit or len(known)) if known is not own else own * terms.talks
         if len(chosen) < terms.talks:
             raise UsageError(
-                f"Study '{study.id}': {terms.talks} talks a person need as many personas, and there are {len(chosen)}.",
+                f"Study '{study.id}': {many(terms.talks, 'talk')} a person need as many personas, and there "
+                f"are {len(chosen)}.",
                 "Raise limit, or lower talk.talks.",
             )
         dealt = [chosen[start : start + terms.talks] for start in range(0, len(chosen), terms.talks)]
@@ -236,8 +238,9 @@ class TalkStudy:
         alpha = design.study.analysis.alpha
         gap = float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, 0.8)) * _SD * math.sqrt(2 / people)
         return (
-            f"{people} people an arm find a difference of {gap:.0f} points of final emotion four times in five "
-            f"(two-sided, alpha {alpha:g}, if people differ by an SD of {_SD:g} after what the opening tells)."
+            f"With {many(people, 'person', 'people')} per arm, you have 80 % power to detect a "
+            f"{gap:.0f}-point difference in final emotion "
+            f"(two-sided, alpha {alpha:g}, if people differ by an SD of {_SD:g} given their emotion at the start)."
         )
 
     def simulated(self, design: Design, truth: Truth, seed: int) -> "Talkers":

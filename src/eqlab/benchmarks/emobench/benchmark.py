@@ -48,6 +48,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
+from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, Norms, Result, Table, whiskers
 from eqlab.core.runs import OWN, PEOPLE, PERSON
 from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
@@ -192,7 +193,7 @@ def _sentence(subject: str, headline: Estimate, chance: float | None, valid: boo
     if headline.value is None or chance is None:
         return f"No answer of {who} could be read."
     things = "people" if people else "scenarios"
-    bounds = f", 95 % interval {headline.low:.1f} to {headline.high:.1f}" if headline.low is not None else ""
+    bounds = f", 95 % interval {headline.low:z.1f} to {headline.high:z.1f}" if headline.low is not None else ""
     text = f"{who} {'get' if people else 'gets'} {headline.value:.1f} % right ({headline.n} {things}{bounds})"
     text += f"; guesses get {chance:.1f} %."
     return text if valid else f"{text} But too few answers could be read: not valid."
@@ -205,9 +206,11 @@ def _caveats(
     lost = sum(counts[status] for status in STATUSES[1:])
     if lost:
         told = ", ".join(f"{counts[status]} {status}" for status in STATUSES[1:])
-        said.append(f"{lost} of {len(marks)} answers are left out ({told}).")
+        said.append(f"{lost} of {many(len(marks), 'answer')} {'is' if lost == 1 else 'are'} left out ({told}).")
     if counts[UNANSWERED]:
-        said.append(f"{counts[UNANSWERED]} questions are not answered yet; the result is preliminary.")
+        said.append(
+            f"{many(counts[UNANSWERED], 'question is', 'questions are')} not answered yet; the result is preliminary."
+        )
     if _orders(marks) == 1 and read:
         said.append(
             "Asked in one order of choices: a preference for a position cannot be told from knowledge (--repeats 4)."

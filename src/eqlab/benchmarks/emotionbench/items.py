@@ -38,6 +38,7 @@ from eqlab.benchmarks.emotionbench.measures import (
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.item_file import instruction, read_items
+from eqlab.core.plural import many
 from eqlab.core.toml_file import Section
 from eqlab.instruments.catalogue import INSTRUMENTS, OVERALL, PANAS, Instrument, score_columns
 
@@ -124,7 +125,7 @@ def _table(content: bytes, instrument: Instrument, path: str) -> tuple[list[str]
         raise DataError(f"{path} is not a table of results: {error}.", _VERIFY) from error
     if len(table) != instrument.n_items + 2:
         wanted = instrument.n_items + 2
-        raise DataError(f"{path} has {len(table)} rows; a {instrument.key} result has {wanted}.", _VERIFY)
+        raise DataError(f"{path} has {many(len(table), 'row')}; a {instrument.key} result has {wanted}.", _VERIFY)
     if any(len(row) != len(table[0]) for row in table):
         raise DataError(f"{path} has rows of different lengths.", _VERIFY)
     return table[0], table[1], table[2:]

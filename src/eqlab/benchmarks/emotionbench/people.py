@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import structs
 
 from eqlab.analysis.clusters import cluster_means
-from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate, t_bounds
 from eqlab.analysis.moods import concordance
 from eqlab.analysis.two_samples import describe, hedges_g, paired_comparison
 from eqlab.benchmarks.emotionbench import tables
@@ -55,11 +55,14 @@ from eqlab.benchmarks.emotionbench.views import (
     Norms,
     PeopleAgreement,
     agreement,
+    by_factor,
+    mean_gaps,
     people_cells,
     with_holm,
 )
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
+from eqlab.core.plural import many
 from eqlab.core.results import Column, Estimate, ItemScore, Result, Table
 from eqlab.core.results import Norms as ScoreNorms
 from eqlab.core.runs import PEOPLE
@@ -221,7 +224,9 @@ def _headline(instrument: str, paired: Paired, changes: Sequence[MoodChange], th
     """The models' headline where people had situations of all three kinds, so that both may stand in one table; else
     the change of the scale itself. n is people in either case."""
     if three is not None:
-        note = f"of {three.headline.n} situations by their people's mean change; the interval is over situations"
+        note = (
+            f"of {many(three.headline.n, 'situation')} by their people's mean change; the interval is over situations"
+        )
         return structs.replace(three.headline, n=paired.n_people, note=note, of="people")
     if instrument != "PANAS":
         return scale_headline(instrument, changes)
@@ -313,7 +318,7 @@ def _sentence(
 ) -> str:
     if headline.value is None:
         return "People cannot be scored: nobody has both measures yet."
-    bounds = "" if headline.low is None else f" (95 % interval {headline.low:.1f} to {headline.high:.1f})"
+    bounds = "" if headline.low is None else f" (95 % interval {headline.low:z.1f} to {headline.high:z.1f})"
     who = f"{paired.n_people} people" if paired.n_people > 1 else "One person"
     if three is None:
         scale = headline.name.removeprefix("change in ")
@@ -324,11 +329,8 @@ def _sentence(
             f"time{chance(headline)}; "
             f"{verdict(headline)}.{companions(three, 'On average they are')}"
         )
-    said = " and ".join(
-        f"{one.mean_gap.value:+.1f} ({one.subscale})" for one in agreements if one.mean_gap.value is not None
-    )
-    if said:
-        text += f" Their changes differ from those of the published people by {said} points on average."
+    if any(one.mean_gap.value is not None for one in agreements):
+        text += f" Their changes differ from those of the published people by {mean_gaps(agreements)}."
     return text if valid else f"{text} But too few answers could be read: the result is not valid."
 
 
@@ -350,14 +352,25 @@ def _caveats(
     if three and each < FEW_EACH:
         said.append(f"{each:.1f} people per situation are few: their noise lowers the concordance.")
     if 0 < found.n_people < 10:
-        said.append(f"{found.n_people} people are few: intervals are wide and single factors say little.")
+        said.append(
+            f"{many(found.n_people, 'person is', 'people are')} few: intervals are wide and single factors say little."
+        )
     if found.n_dropped:
-        said.append(f"{found.n_dropped} of {found.n_began} people gave the default measure only; they are left out.")
+        said.append(
+            f"{found.n_dropped} of {many(found.n_began, 'person', 'people')} gave the default measure only; "
+            "they are left out."
+        )
     if found.n_without_default:
-        said.append(f"{found.n_without_default} people have no readable default measure and are left out.")
+        said.append(
+            f"{many(found.n_without_default, 'person has', 'people have')} no readable default measure and "
+            "are left out."
+        )
     waiting = sum(administration.status is None for administration in given)
     if waiting:
-        said.append(f"{waiting} planned pages are not answered: by people who left, or who are still at it.")
+        said.append(
+            f"{many(waiting, 'planned page is', 'planned pages are')} not answered: by people who left, or "
+            "who are still at it."
+        )
     return tuple(said)
 
 
@@ -395,12 +408,14 @@ def _views(paired: Paired, changes: Sequence[MoodChange], agreements: Sequence[P
             for change in changes
         ),
         "As published: paired t-test over persons, arrow at p ≤ 0.01. Honest: Holm over all factor cells; and the mean "
-        "of the situations' means with situations as units, which holds for other situations of the kind too.",
+        "of the situations' means with situations as units (of several factors: factors), which holds for other "
+        "situations of the kind too.",
     )
 
 
 def _situation_means(paired: Paired) -> Mapping[tuple[str, str, str, str], Estimate]:
-    """Per cell the mean of the situations' mean changes, with Student's interval over situations."""
+    """Per cell the mean of the situations' mean changes, with Student's interval over situations, or over factors where
+    there are several."""
     estimates: dict[tuple[str, str, str, str], Estimate] = {}
     for name in paired.people.before:
         every = paired.people.change(name)
@@ -408,6 +423,11 @@ def _situation_means(paired: Paired) -> Mapping[tuple[str, str, str, str], Estim
             rows = group.rows(paired.people.where) & ~np.isnan(every)
             means = cluster_means(every[rows], paired.people.where[rows]) if rows.any() else every[rows]
             estimate = mean_estimate(f"change in {name}", list(means), digits=1)
+            units = by_factor(paired.people.places, paired.people.where[rows], means)
+            if estimate.low is not None and units.n < len(means) and units.mean is not None and units.sd is not None:
+                se = units.sd / units.n**0.5
+                low, high = t_bounds(units.mean, se, units.n - 1)
+                estimate = structs.replace(estimate, se=se, low=low, high=high)
             estimates[name, group.level, group.emotion, group.factor] = structs.replace(estimate, of="situations")
     return estimates
 
@@ -454,7 +474,7 @@ def _situations_shown(
                 status="ok" if rows.any() else None,
                 score=moved.moods.get(item) if moved else next(iter(values.values()), None),
                 title=f"{trial.key['emotion']}: {trial.key['factor']}",
-                text=f"Mean change of {int(rows.sum())} people." if rows.any() else "",
+                text=f"Mean change of {many(int(rows.sum()), 'person', 'people')}." if rows.any() else "",
                 values=values,
                 reference={norm.subscale: round(norm.change, 2) for norm in (norms.of_factor(*place) if norms else ())},
                 attempts=int(rows.sum()),

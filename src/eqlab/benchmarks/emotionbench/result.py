@@ -25,9 +25,17 @@ from eqlab.benchmarks.emotionbench.moods import (
 )
 from eqlab.benchmarks.emotionbench.score import WHOLE, Administration, administrations, measures_of, norms_of
 from eqlab.benchmarks.emotionbench.trials import last_characters
-from eqlab.benchmarks.emotionbench.views import MoodChange, Norms, PeopleAgreement, agreement, situation_changes
+from eqlab.benchmarks.emotionbench.views import (
+    MoodChange,
+    Norms,
+    PeopleAgreement,
+    agreement,
+    mean_gaps,
+    situation_changes,
+)
 from eqlab.core.answers import STATUSES, Answer, Status
 from eqlab.core.benchmark import Scored
+from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, OVERALL
@@ -208,20 +216,20 @@ def _sentence(
     who = subject.removeprefix("model:")
     if headline.value is None:
         return f"{who} cannot be scored: {headline.note or 'no answer could be read'}."
-    bounds = "" if headline.low is None else f" (95 % interval {headline.low:.1f} to {headline.high:.1f})"
+    bounds = "" if headline.low is None else f" (95 % interval {headline.low:z.1f} to {headline.high:z.1f})"
     if three is None:
-        text = f"The situations change {who}'s score by {headline.value:+.1f} points{bounds}, {headline.n} situations."
+        text = (
+            f"The situations change {who}'s score by {headline.value:+.1f} points{bounds}, "
+            f"{many(headline.n, 'situation')}."
+        )
     else:
         text = (
             f"Given two situations, {who} reports the better mood in the better one {headline.value:.1f} % of the time"
             f"{chance(headline)}; "
             f"{verdict(headline)}.{companions(three, 'It is')}"
         )
-    if agreements:
-        said = " and ".join(
-            f"{one.mean_gap.value:+.1f} ({one.subscale})" for one in agreements if one.mean_gap.value is not None
-        )
-        text += f" Its changes differ from people's by {said} points on average." if said else ""
+    if any(one.mean_gap.value is not None for one in agreements):
+        text += f" Its changes differ from people's by {mean_gaps(agreements)}."
     return text if valid else f"{text} But too few answers could be read: the result is not valid."
 
 
@@ -229,7 +237,7 @@ def chance(headline: Estimate) -> str:
     """The interval, where there is one, and what a mood would reach that does not depend on what happens."""
     if headline.low is None or headline.high is None:
         return f" (chance: {CHANCE:.0f} %)"
-    return f" (95 % interval {headline.low:.1f} to {headline.high:.1f}; chance: {CHANCE:.0f} %)"
+    return f" (95 % interval {headline.low:z.1f} to {headline.high:z.1f}; chance: {CHANCE:.0f} %)"
 
 
 def verdict(headline: Estimate) -> str:
@@ -283,13 +291,13 @@ def _caveats(
         said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
     lost = sum(administration.status in ("refused", "unparseable", "error") for administration in given)
     if lost:
-        said.append(f"{lost} of {len(given)} answers could not be used and are left out; see the table.")
+        said.append(f"{lost} of {many(len(given), 'answer')} could not be used; left out, see the table.")
     if not valid:
         share = f"{100 * MIN_READABLE:.0f} %"
         said.append(f"Fewer than {share} of the answers to a kind of situation could be read: the result is not valid.")
     waiting = sum(administration.status is None for administration in given)
     if waiting:
-        said.append(f"{waiting} questions are not answered yet; the result is preliminary.")
+        said.append(f"{many(waiting, 'question is', 'questions are')} not answered yet; the result is preliminary.")
     return tuple(said)
 
 

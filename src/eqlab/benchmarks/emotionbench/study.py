@@ -25,6 +25,7 @@ from eqlab.core.benchmark import Selection
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.studied import (
@@ -127,10 +128,11 @@ class EvokedStudy:
         gap = found_by_welch(ours, theirs, alpha)
         least = found_by_welch([10**9] * len(ours), [10**9] * len(theirs), alpha)
         return (
-            f"{len(ours)} negative situations with {min(ours)} people each and {len(theirs)} of '{reference}' with "
-            f"{min(theirs)} find a gap of {gap:.1f} points of {NEGATIVE} four times in five (two-sided, alpha "
-            f"{alpha:g}, if people and situations differ as in the published study). More people alone: {least:.1f} at "
-            "best."
+            f"With {many(len(ours), 'negative situation')} of {many(min(ours), 'person', 'people')} each and "
+            f"{len(theirs)} "
+            f"'{reference}' situations of {min(theirs)}, you have 80 % power to detect a {gap:.1f}-point difference in "
+            f"{NEGATIVE} (two-sided, alpha {alpha:g}, if people and situations differ as in the published study). "
+            f"More people for the same situations: {least:.1f} points at best."
         )
 
     def simulated(self, design: Design, truth: Truth, seed: int) -> "Moods":
@@ -207,7 +209,7 @@ def hypothesis(
             ours.append(float(own.mean()))
     if min(len(ours), len(theirs)) < FEWEST:
         return (), (
-            f"{len(ours)} negative situations and {len(theirs)} of the reference '{reference}' have people; "
+            f"{many(len(ours), 'negative situation')} and {len(theirs)} of the reference '{reference}' have people; "
             f"{FEWEST} of each are needed"
         )
     test = welch_comparison(describe(np.array(ours)), describe(np.array(theirs)))

@@ -56,7 +56,10 @@ def profile(changes: Sequence[MoodChange], norms: Norms | None, *, of_people: bo
         note = "Mean change within person, from the default measure to that in the situation; persons are the units."
         missing = f" The {OTHERS} are not shown: the study was planned without the published data."
     else:
-        note = "Mean of the situations' means minus the mean of the default runs; situations are the units."
+        note = (
+            "Mean of the situations' means minus the mean of the default runs. Situations are the units of a factor, "
+            "and factors, whose situations are alike, those of an emotion and of all."
+        )
         missing = " People's changes are not shown: the run was planned without the published data."
     return Table(
         f"Profile: how far situations move {'people' if of_people else 'it'}",
@@ -154,7 +157,8 @@ def three_views(measures: Measures, changes: Sequence[MoodChange], agreements: S
             for change in changes
         ),
         "As published: every answer counts as independent, F-test then Student or Welch, arrow at p ≤ 0.01. Honest: "
-        "the situation is the unit, Holm over all factor cells. Against people: the change minus people's change.",
+        "the situation is the unit of a factor, the factor that of an emotion; Holm over all factor cells. Against "
+        "people: the change minus people's change.",
     )
 
 

@@ -2,7 +2,8 @@
 
 *As published*: every administration counts as independent; F-test, then Student or Welch; α = 0.01; an arrow. People
 are tested in pairs, each against their own default, which is what the published arrows follow.
-*Honest*: the situation is the unit, because repeats of one situation answer alike; Holm over all factor cells.
+*Honest*: the situation is the unit, because repeats of one situation answer alike, and the factor that of an
+emotion; Holm over all factor cells.
 *Against people*: the change minus people's change in the same factor, and the correlation over factors with people's
 own reliability as its ceiling."""
 
@@ -15,7 +16,7 @@ import numpy as np
 from eqlab.analysis.arrays import codes
 from eqlab.analysis.clusters import Clustering, cluster_means, clustering
 from eqlab.analysis.correlation import pearson, split_half
-from eqlab.analysis.intervals import FEWEST, mean_estimate, t_bounds
+from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.two_samples import (
     Sample,
@@ -34,6 +35,7 @@ from eqlab.benchmarks.emotionbench.measures import (
     IntArray,
     Level,
     MeasureGroup,
+    MeasurePlace,
     Measures,
     People,
     defined,
@@ -177,13 +179,14 @@ def _evoked(measures: Measures, subscale: str, group: MeasureGroup | None = None
     return scores[rows], measures.where[rows]
 
 
-def _by_factor(measures: Measures, where: IntArray, means: FloatArray, situations: Sample) -> Sample:
-    """The situations' mean with the error that whole factors give it, whose situations are alike: an SD that makes
-    SD/√factors the error clustered by factor (Liang & Zeger 1986). As it is with fewer than five factors."""
-    places = [measures.places[place] for place in np.unique(where)]
-    factor = codes([(place.emotion, place.factor_index) if place.kind == "negative" else place for place in places])
+def by_factor(places: Sequence[MeasurePlace], where: IntArray, means: FloatArray) -> Sample:
+    """The mean of the situations' means with the error that whole factors give it, whose situations are alike: an SD
+    that makes SD/√factors the error clustered by factor (Liang & Zeger 1986). Situations of one factor: their own."""
+    situations = describe(means)
+    own = [places[place] for place in np.unique(where)]
+    factor = codes([(place.emotion, place.factor_index) if place.kind == "negative" else place for place in own])
     count = int(factor.max(initial=-1)) + 1
-    if count < FEWEST or situations.mean is None:
+    if count < 2 or situations.mean is None:
         return situations
     pulls = np.bincount(factor, means - situations.mean) / len(means)
     error = float((pulls**2).sum()) * count / (count - 1)
@@ -193,8 +196,7 @@ def _by_factor(measures: Measures, where: IntArray, means: FloatArray, situation
 def _change(measures: Measures, subscale: str, group: MeasureGroup, default: Sample) -> MoodChange:
     scores, where = _evoked(measures, subscale, group)
     means = cluster_means(scores, where) if len(scores) else scores
-    situations = describe(means)
-    units = _by_factor(measures, where, means, situations) if group.level == "overall" else situations
+    units = by_factor(measures.places, where, means)
     test = welch_comparison(units, default)
     low, high = (None, None)
     if test.difference is not None and test.se is not None and test.df is not None:
@@ -206,10 +208,10 @@ def _change(measures: Measures, subscale: str, group: MeasureGroup, default: Sam
     return MoodChange(
         subscale,
         group,
-        n_situations=situations.n,
+        n_situations=len(means),
         n=len(scores),
         default=default,
-        change=Estimate(f"change in {subscale}", test.difference, situations.n, test.se, low, high, digits=1),
+        change=Estimate(f"change in {subscale}", test.difference, len(means), test.se, low, high, digits=1),
         effect=hedges_g(describe(scores), default),
         df=test.df,
         p=test.p,
@@ -312,6 +314,17 @@ def agreement(changes: Iterable[MoodChange], norms: Norms, subscale: str) -> Peo
         p = tost(mean_gap.value, mean_gap.se, (-MARGIN, MARGIN), df=len(gaps) - 1).p
     correlation = pearson(f"{subscale}: correlation with people over factors", ours, theirs)
     return PeopleAgreement(subscale, tuple(gaps), correlation, norms.reliability.get(subscale), mean_gap, p)
+
+
+def mean_gaps(agreements: Iterable[PeopleAgreement]) -> str:
+    """How far each scale's changes lie from people's, in words."""
+    found = [(one.subscale, one.mean_gap) for one in agreements if one.mean_gap.value is not None]
+    said = " and ".join(f"{gap.value:+.1f} ({subscale}{_between(gap)})" for subscale, gap in found)
+    return f"{said} points on average{' (95 % intervals)' if any(gap.low is not None for _, gap in found) else ''}"
+
+
+def _between(gap: Estimate) -> str:
+    return "" if gap.low is None else f", {gap.low:z.1f} to {gap.high:z.1f}"
 
 
 def _gap(change: MoodChange, norm: Norm) -> Gap:

@@ -41,6 +41,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, ReplyR
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form, Writing
 from eqlab.core.item_file import filled
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, ItemScore, Result, Table
 from eqlab.core.runs import OWN, PEOPLE
 from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
@@ -184,7 +185,7 @@ def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate) -> s
     prompts = len({reply.trial.items[0] for reply in replied})
     tail = f", {refused} of them refusals" if refused else ""
     return (
-        f"{who} replied to {prompts} prompts with {words.value:.1f} words on average{tail}. Their score "
+        f"{who} replied to {many(prompts, 'prompt')} with {words.value:.1f} words on average{tail}. Their score "
         "comes from raters, judges or people."
     )
 
@@ -193,13 +194,15 @@ def _caveats(replies: Sequence[GivenReply], replied: Sequence[GivenReply]) -> tu
     said = ["Length and manners say nothing about empathy: only raters can. 'eqlab judge MODEL --on RUN' asks a judge."]
     cut = sum(reply.answer is not None and reply.answer.finish == "length" for reply in replies)
     if cut:
-        said.append(f"{cut} replies were cut off by the token limit; raise it with --set max_tokens=N.")
+        said.append(
+            f"{many(cut, 'reply was', 'replies were')} cut off by the token limit; raise it with --set max_tokens=N."
+        )
     lost = sum(reply.answer is not None and not reply.text for reply in replies)
     if lost:
-        said.append(f"{lost} of {len(replies)} prompts got no usable reply and cannot be rated.")
+        said.append(f"{lost} of {many(len(replies), 'prompt')} got no usable reply and cannot be rated.")
     waiting = sum(reply.answer is None for reply in replies)
     if waiting:
-        said.append(f"{waiting} prompts are not answered yet.")
+        said.append(f"{many(waiting, 'prompt is', 'prompts are')} not answered yet.")
     return tuple(said)
 
 
@@ -427,7 +430,10 @@ class ReplyStudy:
         least = self._field(design.study).least_words
         marks = moderation_marks(written, least)
         marked = sum(bool(mark) for mark in marks)
-        sentence = f"{len(by_person)} people wrote {len(written)} replies; {marked} carry a mark for the moderator."
+        sentence = (
+            f"{many(len(by_person), 'person', 'people')} wrote "
+            f"{many(len(written), 'reply', 'replies')}; {marked} carry a mark for the moderator."
+        )
         found = replace(base, headline=headline, estimates=(headline,), sentence=sentence, title="Replies by people")
         return PeopleResult(found, planned=(_marks_table(marks),))
 

@@ -120,7 +120,9 @@ class EqBench:
         if is_complete(scores, revision, rules):
             return Reading("ok", values)
         if scores.first is None and scores.revised is None:
+            zeros = rules.zero_gate and read_reply(trial, text, replace(rules, zero_gate=False)).first
             note = f"no four scores for {', '.join(trial.form.keys)}"
+            note = "all four scores are 0, which the rules take for no answer" if zeros else note
             return Reading("refused" if is_refusal(text) else "unparseable", note=note)
         return Reading("unparseable", values, "only one of the two passes could be read")
 

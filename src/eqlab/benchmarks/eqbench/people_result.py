@@ -26,6 +26,7 @@ from eqlab.benchmarks.eqbench.score import (
 from eqlab.benchmarks.eqbench.trials import Chosen, choose
 from eqlab.core.answers import UNANSWERED
 from eqlab.core.benchmark import Scored
+from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, Norms, Result, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
@@ -203,7 +204,8 @@ def _sentence(score: Estimate, found: Sequence[Dialogue], floor: Sequence[Baseli
         few = f"{who} {score.value:.2f} on {score.name} with {read} of {len(found)} dialogues, too few for an interval"
         return f"{few}." if valid else f"{few}; and too few answers could be scored: by the published rule not valid."
     text = (
-        f"{score.n} people score {score.value:.2f} on {score.name} on average (95 % interval {score.low:.1f} to "
+        f"{many(score.n, 'person scores', 'people score')} {score.value:.2f} on {score.name} on average (95 "
+        f"% interval {score.low:.1f} to "
         f"{score.high:.1f}, {read} of {len(found)} dialogues)"
     )
     if not valid:
@@ -225,7 +227,8 @@ def _caveats(
         said.append("References are one author's judgement: a person who differs from them need not be wrong.")
     if 0 < len(per_person) < FEW:
         said.append(
-            f"{len(per_person)} people are few: the interval is wide, and norms of single dialogues rest on less."
+            f"{many(len(per_person), 'person is', 'people are')} few: the interval is wide, and norms of "
+            "single dialogues rest on less."
         )
     least, most = min(per_person.values(), default=0), max(per_person.values(), default=0)
     if per_person and least < len(found):
@@ -241,12 +244,17 @@ def _caveats(
         said.append(f"{missing} dialogues have no scored answer yet.")
     zeros = sum(one.status == "unparseable" for one in chosen)
     if zeros:
-        said.append(f"{zeros} answers were four zeros, which the published rule takes for no answer.")
+        said.append(
+            f"{many(zeros, 'answer was', 'answers were')} four zeros, which the published rule takes for no answer."
+        )
     if not valid and rated:
         said.append(f"Fewer than {100 * rules.min_parseable:.2f} % of the answers could be scored.")
     waiting = sum(one.status is None for one in chosen)
     if waiting:
-        said.append(f"{waiting} planned pages are not answered: by people who left, or who are still at it.")
+        said.append(
+            f"{many(waiting, 'planned page is', 'planned pages are')} not answered: by people who left, or "
+            "who are still at it."
+        )
     return tuple(said)
 
 
@@ -284,7 +292,7 @@ def norms_table(found: Sequence[Dialogue]) -> Table | None:
     if not rows:
         return None
     rows.sort(key=lambda row: (-abs(row[-1].value or 0.0), row[0], row[1]))
-    cut = f" The first {MOST_ROWS} of {len(rows)} rows." if len(rows) > MOST_ROWS else ""
+    cut = f" The first {MOST_ROWS} of {many(len(rows), 'row')}." if len(rows) > MOST_ROWS else ""
     return Table(
         "Human norms: what people say of each dialogue, farthest from the reference first",
         ("dialogue", "emotion", "people", "mean", "SD", "reference", "people − reference"),

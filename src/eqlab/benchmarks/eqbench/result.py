@@ -27,6 +27,7 @@ from eqlab.benchmarks.eqbench.short import as_short, is_short
 from eqlab.benchmarks.eqbench.trials import FIGURES, Chosen, choose, choose_again, perturbation_of
 from eqlab.benchmarks.eqbench.trials import tables as perturbation_tables
 from eqlab.core.benchmark import Scored
+from eqlab.core.plural import many
 from eqlab.core.results import Baseline, ByEmotion, Estimate, ItemScore, Result, Table
 
 
@@ -222,8 +223,8 @@ def _sentence(subject: str, score: Estimate, n_questions: int, valid: bool, floo
         return f"No answer of {who} could be scored, so there is no score."
     text = f"{who} scores {score.value:.2f} on {score.name}"
     if score.low is None or score.high is None:
-        return f"{text} with {score.n} of {n_questions} questions, too few for an interval."
-    text += f" (95 % interval {score.low:.1f} to {score.high:.1f}, {score.n} of {n_questions} questions)"
+        return f"{text} with {score.n} of {many(n_questions, 'question')}, too few for an interval."
+    text += f" (95 % interval {score.low:z.1f} to {score.high:z.1f}, {score.n} of {many(n_questions, 'question')})"
     if not valid:
         return f"{text}, but too few answers could be read: by the published rule the run has failed."
     return f"{text}, {against(score, floor)}"
@@ -245,10 +246,13 @@ def _caveats(
         said.append(f"Fewer than {100 * rules.min_parseable:.2f} % of the answers could be read: the run has failed.")
     cut = sum(1 for q in questions if q.status != "ok" and q.answer is not None and q.answer.finish == "length")
     if cut:
-        said.append(f"{cut} unread answers were cut off by the token limit; raise it with --set max_tokens=N.")
+        said.append(
+            f"{many(cut, 'unread answer was', 'unread answers were')} cut off by the token limit; raise it "
+            "with --set max_tokens=N."
+        )
     waiting = sum(1 for question in questions if question.status is None)
     if waiting:
-        said.append(f"{waiting} questions are not answered yet; the score is preliminary.")
+        said.append(f"{many(waiting, 'question is', 'questions are')} not answered yet; the score is preliminary.")
     return tuple(said)
 
 

@@ -17,6 +17,7 @@ from msgspec import structs
 from eqlab.benchmarks.eqbench.items import Question
 from eqlab.benchmarks.eqbench.score import EqBenchOptions
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.plural import many
 from eqlab.core.results import WITH_OTHER_ITEMS, Baseline, Estimate, ItemScore, Result
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def check(item_set: str, options: EqBenchOptions) -> None:
         raise UsageError("A run is either of a fixed short form or adaptive.", "Drop -o short or -o width.")
     sizes = facts()["forms"]
     if options.short and str(options.short) not in sizes:
-        raise UsageError(f"There is no short form of {options.short} questions.", f"Sizes: {', '.join(sizes)}.")
+        raise UsageError(f"There is no short form of {many(options.short, 'question')}.", f"Sizes: {', '.join(sizes)}.")
     if item_set != "published":
         raise UsageError("Short forms exist for the published questions only.", "Add '--items published'.")
     holds = facts()["holds_for"]
@@ -188,11 +189,11 @@ def as_short(plain: Result, options: EqBenchOptions) -> Result:
     scores = _scores(plain)
     total, asked = len(facts()["items"]), len({item.item for item in plain.items})
     score = full_score(scores, options)
-    name = f"{plain.headline.name}, estimated from {len(scores)} of {total} questions"
+    name = f"{plain.headline.name}, estimated from {len(scores)} of {many(total, 'question')}"
     floor = full_baselines()
     headline = Estimate(name, None, 0)
     if score is not None:
-        note = f"of the score on all {total} questions; 90 % interval {score.low90:.1f} to {score.high90:.1f}"
+        note = f"of the score on all {many(total, 'question')}; 90 % interval {score.low90:.1f} to {score.high90:.1f}"
         headline = Estimate(name, score.value, len(scores), score.se, score.low95, score.high95, note=note)
     return replace(
         plain,
@@ -240,7 +241,8 @@ def _sentence(plain: Result, score: FullScore | None, n: int, total: int, floor:
     if score is None:
         return f"No answer of {who} could be scored, so there is no estimate."
     text = (
-        f"{who} would score about {score.value:.1f} on all {total} questions of {plain.headline.name}: an estimate "
+        f"{who} would score about {score.value:.1f} on all {many(total, 'question')} of "
+        f"{plain.headline.name}: an estimate "
         f"from {n} of them (95 % interval of that score {score.low95:.1f} to {score.high95:.1f}"
     )
     if score.others is not None:
@@ -272,10 +274,11 @@ def _caveats(plain: Result, score: FullScore | None, asked: int, total: int, opt
         goal = f"the 90 % interval, by which it stops, is at most {options.width} points wide"
         why = goal if reached else "not sure enough yet"
         said.append(
-            f"Estimated by an adaptive run: {asked} of {total} questions asked, {total - asked} calls saved; {why}."
+            f"Estimated by an adaptive run: {asked} of {many(total, 'question')} asked, {total - asked} "
+            f"calls saved; {why}."
         )
     if plain.headline.value is not None:
-        said.append(f"The plain score of the {n} questions read is {plain.headline.value:.2f}.")
+        said.append(f"The plain score of the {many(n, 'question')} read is {plain.headline.value:.2f}.")
     if score is not None and score.beyond:
         fitted = facts()["fitted_to"]
         said.append(_BEYOND.format(low=fitted["lowest"], high=fitted["highest"]))

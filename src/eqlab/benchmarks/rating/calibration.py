@@ -1,6 +1,7 @@
 """How far a judge can be trusted: its ratings against people's ratings of the same replies, scale by scale. Agreement
-beside the human ceiling, bias per arm, preference for its own family, bias towards length; whole raters are drawn for
-the intervals. The published form is one scale, whose ceiling is known from the study's pilot."""
+beside the human ceiling, bias per arm, preference for its own family, bias towards length. Raters and prompts are both
+samples in every interval: the judge's error on a reply is the same for all who rated it. The published form is one
+scale, whose ceiling is known from the study's pilot."""
 
 import math
 import re
@@ -11,12 +12,13 @@ from itertools import permutations
 import numpy as np
 from msgspec import structs
 
-from eqlab.analysis.agreement import MEASURES, agreement, printed_kappa
+from eqlab.analysis.agreement import MEASURES, printed_kappa
 from eqlab.analysis.arrays import Floats
-from eqlab.analysis.bootstrap import Interval, draw_totals, interval
+from eqlab.analysis.clusters import crossed_statistic
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.trials import RATING, REFERENCE_ARMS, order_arms
 from eqlab.core.forms import Scale
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Result, Table
 
 HUMAN_KAPPA = 0.2817
@@ -25,6 +27,8 @@ _PILOT_PAIRS = 100
 CEILING = "quadratic kappa"
 UNDEFINED = Estimate(CEILING, None, 0, note="no rating of the judge has a person's beside it")
 NOTHING = "{judge} gave no rating to calibrate with."
+JUDGE_LENGTH, PEOPLE_LENGTH = "judge: points for twice the length", "people: points for twice the length"
+MORE_LENGTH = "judge − people, points for twice the length"
 REACHES = (0.1, 0.05)
 """Half-widths that a calibration is planned for."""
 
@@ -38,24 +42,28 @@ class RatingPair:
     judge: int
     human: int
     words: int
+    prompt: str
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
     pairs: int
     raters: int
+    prompts: int
     measures: dict[str, Estimate]
-    """Kappa, alpha, rho, exact agreement, mean difference. No interval: the same in every draw, as for a judge that
-    never varies."""
+    """Kappa, alpha, rho, exact agreement, mean difference. No interval where nothing varies, as for a judge that always
+    says the same."""
     bias: dict[str, Estimate]
     """Judge minus people by arm, in scale points."""
     distortion: dict[str, Estimate]
-    """By arm: its bias minus the reference arm's; what the judge adds to the arms' difference."""
+    """By arm: its bias minus the reference arm's, which the judge adds to the arms' difference. The intervals hold all
+    at once."""
     family: str
     own_family: Estimate | None
     """Bias on arms of its own family minus bias on the others; None where that cannot be measured."""
     own_family_note: str
     length: dict[str, Estimate]
+    """Points for twice the length within an arm's replies, by judge, people, and what the judge adds."""
     confusion: Floats
     slope: Estimate
     """Points that people's rating rises with one point of the judge's: 1 is right, below 1 the judge exaggerates, 0 it
@@ -89,7 +97,7 @@ class Calibration:
 def pairs_of(ratings: Sequence[RatedReply], scale: Scale = RATING) -> list[RatingPair]:
     """Each judge's rating with every person's rating of the same reply."""
     return [
-        RatingPair(reply.arm, rater, value, human, reply.key["words"])
+        RatingPair(reply.arm, rater, value, human, reply.key["words"], reply.prompt)
         for reply in ratings
         if (value := reply.on(scale)) is not None
         for rater, human in reply.people_on(scale)
@@ -108,23 +116,22 @@ def calibrate(
     """None without pairs. `judge` is the model's name, which says its family."""
     if not pairs:
         return None
-    raters = [pair.rater for pair in pairs]
-    judged = [pair.judge - scale.low + 1 for pair in pairs]
-    human = [pair.human - scale.low + 1 for pair in pairs]
-    whole = agreement(judged, human, raters, categories=scale.high - scale.low + 1)
+    tables = _tables(pairs, scale)
     arms = order_arms(pair.arm for pair in pairs)
     own, note, gap = _own_family(pairs, arms, judge)
+    jointly = 1 - 0.05 / max(1, len(arms) - 1)
     return Calibration(
         len(pairs),
-        whole.clusters,
-        {name: _estimate(name, measure, len(pairs)) for name, measure in whole.measures.items()},
+        len({pair.rater for pair in pairs}),
+        len({pair.prompt for pair in pairs}),
+        {name: _measure(name, pairs, tables) for name in MEASURES},
         {arm: _bias(f"judge − people, {arm}", pairs, [arm], []) for arm in arms},
-        {arm: _bias(f"{arm} − {arms[0]}", pairs, [arm], [arms[0]]) for arm in arms[1:]},
+        {arm: _bias(f"{arm} − {arms[0]}", pairs, [arm], [arms[0]], jointly) for arm in arms[1:]},
         own,
         gap,
         note,
         _length(pairs),
-        whole.confusion,
+        tables.sum(axis=0),
         _slope(pairs),
         scale,
         ceiling,
@@ -136,69 +143,78 @@ def published(ratings: Sequence[RatedReply], judge: str) -> Calibration | None:
 
 
 def two_people(ratings: Sequence[RatedReply], scale: Scale) -> Estimate | None:
-    """Quadratic kappa of two people on the same reply, whole prompts drawn again; None where no reply has two."""
+    """Quadratic kappa of two people on the same reply, prompts as the sample; None where no reply has two."""
     both = [
-        (reply.prompt, first, second)
+        RatingPair(reply.arm, reply.prompt, first, second, 0, reply.prompt)
         for reply in ratings
         if reply.repeat == 0
         for (_, first), (_, second) in permutations(reply.people_on(scale), 2)
     ]
-    if not both:
-        return None
-    first = [value - scale.low + 1 for _, value, _ in both]
-    second = [value - scale.low + 1 for _, _, value in both]
-    whole = agreement(first, second, [prompt for prompt, _, _ in both], categories=scale.high - scale.low + 1)
-    return _estimate(CEILING, whole.measures[CEILING], len(both) // 2)
+    found = _measure(CEILING, both, _tables(both, scale)) if both else None
+    return None if found is None else structs.replace(found, n=len(both) // 2, se=None)
 
 
-def _estimate(name: str, found: Interval, n: int, unit: str = "") -> Estimate:
-    low, high = found.low, found.high
-    if low is not None and low == high:
-        low = high = None
-    return Estimate(name, found.value, n, None, low, high, unit)
+def _tables(pairs: Sequence[RatingPair], scale: Scale) -> Floats:
+    """A table of counts for each pair."""
+    size = scale.high - scale.low + 1
+    tables = np.zeros((len(pairs), size, size))
+    for place, pair in enumerate(pairs):
+        tables[place, pair.judge - scale.low, pair.human - scale.low] = 1.0
+    return tables
 
 
-def _by_rater(pairs: Sequence[RatingPair], columns: Floats) -> Floats:
-    """One row per rater: sums of the columns over the rater's pairs."""
-    place: dict[str, int] = {}
-    index = [place.setdefault(pair.rater, len(place)) for pair in pairs]
-    rows = np.zeros((len(place), columns.shape[1]))
-    np.add.at(rows, index, columns)
-    return rows
+def _estimate(
+    name: str,
+    pairs: Sequence[RatingPair],
+    rows: Floats,
+    statistic: Callable[[Floats], Floats],
+    ends: tuple[float, float] | None = None,
+    confidence: float = 0.95,
+    unit: str = "",
+) -> Estimate:
+    raters, prompts = [pair.rater for pair in pairs], [pair.prompt for pair in pairs]
+    return crossed_statistic(name, rows, statistic, raters, prompts, ends=ends, confidence=confidence, unit=unit)
 
 
-def _bias(name: str, pairs: Sequence[RatingPair], arms: Sequence[str], reference: Sequence[str]) -> Estimate:
+def _measure(name: str, pairs: Sequence[RatingPair], tables: Floats) -> Estimate:
+    size = tables.shape[-1]
+    ends = {"exact agreement": (0.0, 1.0), "mean difference": None}.get(name, (-1.0, 1.0))
+    return _estimate(
+        name, pairs, tables.reshape(len(pairs), -1),
+        lambda totals: MEASURES[name](totals.reshape(*totals.shape[:-1], size, size)), ends,
+    )  # fmt: skip
+
+
+def _bias(
+    name: str, pairs: Sequence[RatingPair], arms: Sequence[str], reference: Sequence[str], confidence: float = 0.95
+) -> Estimate:
     """Mean of judge − people on some arms, minus the same on the reference arms."""
-
     used = [pair for pair in pairs if pair.arm in (*arms, *reference)]
     gap = np.array([float(pair.judge - pair.human) for pair in used])
     inside = np.array([float(pair.arm in arms) for pair in used])
     beside = np.array([float(pair.arm in reference) for pair in used])
-    rows = _by_rater(used, np.column_stack([gap * inside, inside, gap * beside, beside]))
 
-    def statistic(totals: Sequence[Floats]) -> Floats:
-        (sums,) = totals
+    def statistic(sums: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
             value = sums[..., 0] / sums[..., 1]
             return np.asarray(value - sums[..., 2] / sums[..., 3] if reference else value)
 
-    return _estimate(name, interval([rows], statistic), len(used), "points")
+    rows = np.column_stack([gap * inside, inside, gap * beside, beside])
+    return _estimate(name, used, rows, statistic, None, confidence, "points")
 
 
 def _slope(pairs: Sequence[RatingPair]) -> Estimate:
-    """Least squares of people on the judge; whole raters are drawn again."""
+    """Least squares of people on the judge."""
     judge = np.array([float(pair.judge) for pair in pairs])
     human = np.array([float(pair.human) for pair in pairs])
-    rows = _by_rater(pairs, np.column_stack([np.ones(len(pairs)), judge, human, judge**2, judge * human]))
+    rows = np.column_stack([np.ones(len(pairs)), judge, human, judge**2, judge * human])
 
-    def statistic(totals: Sequence[Floats]) -> Floats:
-        (sums,) = totals
+    def statistic(sums: Floats) -> Floats:
         n, x, y, xx, xy = (sums[..., column] for column in range(5))
-        spread = xx - x**2 / n
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.where(spread > 1e-9, (xy - x * y / n) / np.maximum(spread, 1e-300), np.nan))
+            return np.asarray(np.where(xx - x**2 / n > 1e-9, (xy - x * y / n) / (xx - x**2 / n), np.nan))
 
-    return _estimate("slope", interval([rows], statistic), len(pairs))
+    return _estimate("slope", pairs, rows, statistic)
 
 
 def still_missing(estimate: Estimate, reach: float) -> int | None:
@@ -227,48 +243,38 @@ def _own_family(pairs: Sequence[RatingPair], arms: Sequence[str], judge: str) ->
 
 
 def _length(pairs: Sequence[RatingPair]) -> dict[str, Estimate]:
-    """Spearman's correlation of rating and number of words inside the arms, for judge and people, and the difference.
-    Ranks are taken once inside each arm and held fixed while raters are drawn."""
-    ranks = np.zeros((len(pairs), 3))
-    for arm in {pair.arm for pair in pairs}:
-        inside = [index for index, pair in enumerate(pairs) if pair.arm == arm]
-        for column, values in enumerate(
-            ([pairs[i].words for i in inside], [pairs[i].judge for i in inside], [pairs[i].human for i in inside])
-        ):
-            ranks[inside, column] = _middle_ranks(values)
-    both = ranks[:, :1] * ranks[:, 1:]
-    rows = _by_rater(pairs, np.column_stack([np.ones(len(pairs)), ranks, ranks**2, both]))
-    totals = draw_totals([rows]) if len(rows) > 1 else [rows]
+    """Least squares on the logarithm of the number of words, each arm around its own means. Points, not correlations: a
+    judge that reads replies with less error than one person has the larger correlation at the same liking."""
+    length, judge, human = np.array(
+        [(math.log2(max(pair.words, 1)), pair.judge, pair.human) for pair in pairs], dtype=float
+    ).T
+    arms = list(dict.fromkeys(pair.arm for pair in pairs))
+    inside = np.array([[float(pair.arm == arm) for arm in arms] for pair in pairs])
 
-    def correlation(sums: Floats, which: int) -> Floats:
-        n, words, other = sums[..., 0], sums[..., 1], sums[..., 2 + which]
-        joint = sums[..., 7 + which] - words * other / n
-        spread = (sums[..., 4] - words**2 / n) * (sums[..., 5 + which] - other**2 / n)
+    def points(sums: Floats) -> Floats:
+        n, x, y, (xx, xy) = (*np.moveaxis(sums[..., :-2].reshape(*sums.shape[:-1], 3, -1), -2, 0), sums[..., -2:].T)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.where(spread > 1e-12, joint / np.sqrt(np.maximum(spread, 1e-300)), np.nan))
+            spread, joint = xx - np.nansum(x**2 / n, axis=-1), xy - np.nansum(x * y / n, axis=-1)
+            return np.asarray(np.where(spread > 1e-9, joint / spread, np.nan))
 
-    statistics: dict[str, Callable[[Sequence[Floats]], Floats]] = {
-        "judge: rating with length": lambda t: correlation(t[0], 0),
-        "people: rating with length": lambda t: correlation(t[0], 1),
-        "judge − people": lambda t: correlation(t[0], 0) - correlation(t[0], 1),
-    }
+    def rows(rated: Floats) -> Floats:
+        by_arm = (inside, inside * length[:, None], inside * rated[:, None])
+        return np.column_stack([*by_arm, length**2, length * rated])
+
     return {
-        name: _estimate(name, interval([rows], statistic, totals=totals), len(pairs))
-        for name, statistic in statistics.items()
+        name: _estimate(name, pairs, rows(rated), points)
+        for name, rated in ((JUDGE_LENGTH, judge), (PEOPLE_LENGTH, human), (MORE_LENGTH, judge - human))
     }
-
-
-def _middle_ranks(values: Sequence[int]) -> Floats:
-    """Ranks from −½ to ½ around 0; ties share their middle."""
-    _, index, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - counts / 2)[index] / len(values) - 0.5)
 
 
 # -- in tables and in one sentence ---------------------------------------------------------------------------------
 
 
 def published_tables(found: Calibration) -> tuple[Table, ...]:
-    basis = f"{found.pairs} pairs of a judge's and a person's rating; bootstrap over whole raters ({found.raters})."
+    basis = (
+        f"{many(found.pairs, 'pair')} of a judge's and a person's rating; intervals for other raters and prompts than "
+        f"these ({found.raters} and {found.prompts})."
+    )
     top = found.ceiling
     constant = found.constant
     measures = [
@@ -301,11 +307,12 @@ def published_tables(found: Calibration) -> tuple[Table, ...]:
             "Calibration: what the judge adds to differences",
             ("difference", "scale points"),
             (*((estimate.name, estimate) for estimate in found.distortion.values()), *family_row),
-            f"0: differences between models are as people see them. {found.own_family_note}",
+            "0: differences between models are as people see them. Intervals hold for all differences at once. "
+            f"{found.own_family_note}",
         ),
         Table(
             "Calibration: length",
-            ("Spearman's correlation within each model's replies", "value"),
+            ("within each model's replies", "scale points"),
             tuple(found.length.items()),
             "Above 0: longer replies are rated better. The difference is the judge's own preference for length.",
         ),
@@ -345,7 +352,7 @@ def _of_ceiling(ceiling: Estimate | None) -> str:
     if ceiling is None or ceiling.value is None:
         return "What two people reach is not known: no reply has ratings of two."
     bounds = "" if ceiling.low is None else f" ({ceiling.low:.2f} to {ceiling.high:.2f})"
-    where = ceiling.note or f"from {ceiling.n} pairs of people's ratings of one reply"
+    where = ceiling.note or f"from {many(ceiling.n, 'pair')} of people's ratings of one reply"
     return f"Two people reach a weighted kappa of {ceiling.value:.2f}{bounds}: {where}."
 
 
@@ -374,7 +381,7 @@ def verdict(calibration: Calibration) -> str:
     kappa = calibration.measures[CEILING]
     if kappa.value is None:
         return "Agreement with people is undefined: the ratings do not vary."
-    bounds = "" if kappa.low is None else f" (95 % interval {kappa.low:.2f} to {kappa.high:.2f})"
+    bounds = "" if kappa.low is None else f" (95 % interval {kappa.low:z.2f} to {kappa.high:z.2f})"
     text = f"With people the judge reaches a quadratic kappa of {kappa.value:.2f}{bounds}"
     top = calibration.ceiling
     known = top is not None and top.value is not None
@@ -388,7 +395,7 @@ def verdict(calibration: Calibration) -> str:
     if sure:
         worst = max(sure, key=lambda one: abs(one.value or 0))
         text += f" It distorts the difference {worst.name} by {worst.value:+.2f} scale points."
-    liking = calibration.length["judge − people"]
+    liking = calibration.length[MORE_LENGTH]
     if liking.low is not None and liking.low > 0:
         text += " It likes longer replies better than people do."
     elif liking.high is not None and liking.high < 0:
@@ -473,8 +480,8 @@ class ScaleCalibrations:
                 "Calibration: agreement with people",
                 ("scale", "measure", "judge with people", "constant", "two people", "pairs", "raters"),
                 tuple(agreed),
-                "Intervals: bootstrap over whole raters. Constant: a rater who reads nothing and always gives people's "
-                "commonest rating. Two people: of the same replies, where two rated one.",
+                "Intervals are for other raters and prompts. Constant: a rater who reads nothing and always gives "
+                "people's commonest rating. Two people: of the same replies, where two rated one.",
             ),
             size_table(
                 ("scale", "measure"), [((key, one.name), one) for key, one in self._rows() if one.name in planned]

@@ -13,6 +13,7 @@ from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.panel import ranks_of
 from eqlab.benchmarks.rating.rated import GOOD, RatedReply, arms_of
 from eqlab.benchmarks.rating.trials import PAIRWISE, SCALES
+from eqlab.core.plural import many
 from eqlab.core.results import Cell, Estimate, Result, Table
 
 SUBJECT = "judge:drift"
@@ -128,7 +129,7 @@ def _sentence(old: str, new: str, shifts: Sequence[Estimate], turned: Table, pro
         if estimate.low is not None and estimate.high is not None and (estimate.low > 0 or estimate.high < 0)
     ]
     said = ", ".join(f"{one.name} by {one.value:+.1f} ({one.low:.1f} to {one.high:.1f})" for one in sure)
-    text = f"{new} in place of {old} on {prompts} prompts: "
+    text = f"{new} in place of {old} on {many(prompts, 'prompt')}: "
     text += f"moves {said} points, all arms at once." if sure else "no arm moves beyond chance."
     if len(shifts) > 1:
         places = [f"{row[0]} and {row[1]}" for row in turned.rows if row[-1] == "yes"]

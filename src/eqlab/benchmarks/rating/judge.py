@@ -40,6 +40,7 @@ from eqlab.benchmarks.rating.rated import (
 )
 from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core.forms import Scale
+from eqlab.core.plural import many
 from eqlab.core.results import POINTS, Estimate, OfOthers, Table, whiskers
 
 ONE_RATER = (
@@ -302,14 +303,17 @@ def _read_table(ratings: Sequence[RatedReply], scales: Sequence[Scale]) -> Table
 def _lost(ratings: Sequence[RatedReply], scales: Sequence[Scale]) -> tuple[str, ...]:
     counts, models, said = counted(ratings), sorted(snapshots(ratings)), []
     if len(models) > 1:
-        said.append(f"The server answered as {len(models)} different models ({', '.join(models)}).")
+        said.append(f"The server answered as {many(len(models), 'different model')} ({', '.join(models)}).")
     part = [reply for reply in ratings if reply.status == "unparseable" and reply.values]
     if part:
         lost = [scale.key for scale in scales if any(scale.key not in reply.values for reply in part)]
-        said.append(f"{len(part)} of {len(ratings)} ratings lack a scale ({', '.join(lost)}) and count on the others.")
+        said.append(
+            f"{len(part)} of {many(len(ratings), 'rating')} {'lacks' if len(part) == 1 else 'lack'} a scale "
+            f"({', '.join(lost)}) and count on the others."
+        )
     none = sum(counts[status] for status in ("unparseable", "refused", "error")) - len(part)
     if none:
-        said.append(f"{none} of {len(ratings)} got no readable rating and are left out.")
+        said.append(f"{none} of {len(ratings)} got no readable rating; left out.")
     if counts["unanswered"]:
         said.append(f"{counts['unanswered']} are not rated yet; the result is preliminary.")
     return tuple(said)

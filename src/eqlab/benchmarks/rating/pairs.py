@@ -30,6 +30,7 @@ from eqlab.benchmarks.rating.strengths import (
 )
 from eqlab.benchmarks.rating.trials import ALL, RatingOptions
 from eqlab.core.errors import UsageError
+from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, OfOthers, Table, whiskers
 from eqlab.core.studied import Contrast
 
@@ -181,7 +182,7 @@ def _preference_headline(preferred: Mapping[tuple[str, str], Estimate]) -> Estim
     if len(preferred) == 1:
         return next(iter(preferred.values()))
     n = sum(estimate.n for estimate in preferred.values())
-    return Estimate("preference", None, n, unit="%", note=f"{len(preferred)} pairs: see the table", digits=1)
+    return Estimate("preference", None, n, unit="%", note=f"{many(len(preferred), 'pair')}: see the table", digits=1)
 
 
 def _preference_table(
@@ -219,10 +220,10 @@ def _preference_sentence(
         if share.value is None:
             without.append(f"{arm} with {reference}")
             continue
-        bounds = "no interval" if share.low is None else f"95 % interval {share.low:.1f} to {share.high:.1f}"
+        bounds = "no interval" if share.low is None else f"95 % interval {share.low:z.1f} to {share.high:z.1f}"
         chance = p[arm, reference]
         if chance is not None and len(preferred) > 1:
-            bounds += f", p = {p_text(chance)} of {len(preferred)} pairs"
+            bounds += f", p = {p_text(chance)} of {many(len(preferred), 'pair')}"
         said.append(f"{_preferring(arm, reference, share, 50, chance)} ({share.value:.1f} % for {arm}, {bounds})")
     text = f"Judge-only: {judge} {'; '.join(said)}." if said else f"No verdict of {judge} could be read."
     if said and without:
@@ -323,10 +324,13 @@ def _choices_sentence(people: int, n: int, contrasts: Sequence[Contrast]) -> str
         bounds = (
             "no interval"
             if gap.low is None
-            else f"log-odds {gap.value:+.2f}, 95 % interval {gap.low:.2f} to {gap.high:.2f}"
+            else f"log-odds {gap.value:+.2f}, 95 % interval {gap.low:z.2f} to {gap.high:z.2f}"
         )
         said.append(f"they {_preferring(contrast.arm, contrast.reference, gap, 0, contrast.p_holm, '')} ({bounds})")
-    return f"{people} people made {n} choices between two replies: {'; '.join(said) or 'no strength could be fitted'}."
+    return (
+        f"{many(people, 'person', 'people')} made {many(n, 'choice')} between two replies: "
+        f"{'; '.join(said) or 'no strength could be fitted'}."
+    )
 
 
 def _choices_table(choices: Sequence[RatedReply], arms: Sequence[str]) -> Table:

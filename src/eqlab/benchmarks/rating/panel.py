@@ -30,6 +30,7 @@ from eqlab.benchmarks.rating.trials import RATING, RatingOptions
 from eqlab.core import answers
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Scale
+from eqlab.core.plural import many
 from eqlab.core.results import POINTS, Estimate, ItemScore, OfOthers, Result, Table, whiskers
 
 SUBJECT = "judge:panel"
@@ -258,7 +259,7 @@ def _worth(panel: Panel, people: Sequence[float] | None) -> list[Estimate]:
 def _worth_table(panel: Panel, first: Panel, people: Sequence[float] | None, measure: Measure) -> Table:
     (worth,) = _worth(panel, people)
     rows: list[tuple[str, Estimate, str]] = [
-        ("effective number of judges", worth, f"{len(panel.judges)} judges; {worth.note}")
+        ("effective number of judges", worth, f"{many(len(panel.judges), 'judge')}; {worth.note}")
     ]
     if measure.whole:
         shifted = replace(first, values=first.values - measure.low + 1)

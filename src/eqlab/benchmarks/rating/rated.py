@@ -15,6 +15,7 @@ from eqlab.core import answers
 from eqlab.core.answers import STATUSES, Answer, Status, final
 from eqlab.core.benchmark import Scored
 from eqlab.core.forms import Scale
+from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
@@ -265,9 +266,11 @@ def unread_caveats(ratings: Sequence[RatedReply]) -> tuple[str, ...]:
     counts, said = counted(ratings), []
     lost = sum(counts[status] for status in ("unparseable", "refused", "error"))
     if lost:
-        said.append(f"{lost} of {len(ratings)} replies got no readable rating and are left out.")
+        said.append(f"{lost} of {many(len(ratings), 'reply', 'replies')} got no readable rating; left out.")
     if counts["unanswered"]:
-        said.append(f"{counts['unanswered']} replies are not rated yet; the result is preliminary.")
+        said.append(
+            f"{many(counts['unanswered'], 'reply is', 'replies are')} not rated yet; the result is preliminary."
+        )
     return tuple(said)
 
 

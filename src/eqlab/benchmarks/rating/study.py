@@ -32,6 +32,7 @@ from eqlab.core.benchmark import OptionHelp, ReplyRow
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale
+from eqlab.core.plural import many
 from eqlab.core.results import Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth, recovered_contrast
@@ -93,14 +94,15 @@ class RatingStudy:
         model = deciding_model(seen.baseline, prompts, max(each, 1), alpha=alpha)
         gap = model.minimum_gap(seen.baseline, people, 0.8)
         most = model.minimum_gap(seen.baseline, 1_000_000, 0.8)
+        size = f"With {many(people, 'rater')} per arm and {many(each, 'rating')} each on {many(prompts, 'prompt')}, "
         if gap is None:
-            return f"{people} a group with {each} ratings each on {prompts} prompts find no gap four times in five."
+            return f"{size}no difference in P(Good) can be detected with 80 % power."
         text = (
-            f"{people} a group with {each} ratings each on {prompts} prompts find a gap of {100 * gap:.0f} points in "
-            f"P(Good) four times in five (two-sided, alpha {alpha:g}), if replies differ by {SD_REPLY:g} log-odds."
+            f"{size}you have 80 % power to detect a {100 * gap:.0f}-point difference in P(Good) (two-sided, alpha "
+            f"{alpha:g}, if replies differ by {SD_REPLY:g} log-odds)."
         )
         if most is not None and most > 0.8 * gap:
-            text += f" More raters help little: any number finds {100 * most:.0f} points; take more prompts."
+            text += f" More raters help little: {100 * most:.0f} points is the limit for any number. Add prompts."
         return text
 
     def warnings(self, design: Design) -> Iterable[str]:
@@ -163,9 +165,15 @@ def about_replies(design: Design) -> Iterable[str]:
         refused = sum(one.refusal for one in found)
         machine = sum(one.says_it_is_ai for one in found)
         if refused:
-            yield f"Arm '{arm}': {refused} of {len(own)} replies decline to help; people will rate them as they are."
+            yield (
+                f"Arm '{arm}': help is declined in {refused} of {many(len(own), 'reply', 'replies')}; people will rate "
+                "them as they are."
+            )
         if machine:
-            yield f"Arm '{arm}': {machine} of {len(own)} replies say that an AI wrote them, and unblind the raters."
+            yield (
+                f"Arm '{arm}': an AI is named as the writer in {machine} of {many(len(own), 'reply', 'replies')}, "
+                "which unblinds the raters."
+            )
 
 
 def _replies(key: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -296,8 +304,9 @@ class PairwiseStudy:
         meet = round(shown / (arms * (arms - 1) / 2))
         won = 100 * float(expit((ndtri(1 - alpha / 2) + ndtri(0.8)) * 2 / meet**0.5))
         return (
-            f"Every two arms meet {meet} times: {won:.0f} wins to {100 - won:.0f} are told from even four times in "
-            f"five at best (two-sided, alpha {alpha:g}; ties and what one person's choices share cost some)."
+            f"With {many(meet, 'choice')} between every two arms, you have at most 80 % power to detect a preference "
+            f"of {won:.0f} to {100 - won:.0f} (two-sided, alpha {alpha:g}; ties, and choices by the same person, "
+            "lower it)."
         )
 
     def warnings(self, design: Design) -> Iterable[str]:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.plural import many
 from eqlab.data.files import write_whole
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.leaderboard.check import check_submission
 from eqlab.publish.leaderboard.entries import BoardEntry, store_entries
 from eqlab.publish.leaderboard.site import TALKS, BoardChange, BoardSite, changes, site_files, snapshot, whole
 from eqlab.publish.leaderboard.submission import Refused, read_submission
-from eqlab.publish.leaderboard.tables import Board, boards
+from eqlab.publish.leaderboard.tables import Board, apart, boards
 from eqlab.runs.published_results import PublishedReader, as_run
 from eqlab.store.reader import Reader
 
@@ -44,6 +45,8 @@ class Built:
     folder: Path
     boards: Sequence[Board] = ()
     changed: Sequence[BoardChange] = ()
+    new_tables: Sequence[str] = ()
+    """Tables that the last build did not have, and by what they stand apart from one of the same name."""
     refused: list[tuple[str, str]] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     files: int = 0
@@ -62,12 +65,13 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
     built.boards = boards(entries)
     tables = snapshot(built.boards)
     built.changed = changes(last["tables"], tables) if last else []
+    if last:
+        known = {table["key"] for table in last["tables"]}
+        built.new_tables = [apart(board, built.boards) for board in built.boards if board.key not in known]
     site = BoardSite(
         built.boards, built.changed, last["built_at"] if last else None, built.refused, time.time(), version("eqlab")
     )
-    count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
-    made = "1 table" if len(built.boards) == 1 else f"{len(built.boards)} tables"
-    say(f"{count} in {made}; writing {folder}")
+    say(f"{many(len(entries), 'entry', 'entries')} in {many(len(built.boards), 'table')}; writing {folder}")
     files = dict(site_files(site))  # all of it, before the first byte is written
     for name in sorted(files, key=lambda name: name == _FRONT):  # until the end the front page is the old one
         _write(folder / name, files[name])

@@ -10,6 +10,7 @@ from eqlab.benchmarks.registry import load, names
 from eqlab.core.answers import LENGTH, STATUSES, Answer
 from eqlab.core.benchmark import Adaptive, Benchmark, Scored, Talks, check_item_set
 from eqlab.core.errors import EqlabError
+from eqlab.core.plural import many
 from eqlab.core.runs import BenchmarkConfig, RunConfig, config_from_json
 from eqlab.core.trials import Trial
 from eqlab.data.items import read_sources
@@ -284,7 +285,7 @@ def _add(found: dict[Place, Trial], trials: Iterable[tuple[str, str, Trial, int]
     for subject, benchmark, trial, repeat in trials:
         found[subject, benchmark, trial.id, repeat] = trial
         if len(found) > answers:
-            raise Refused(f"it has {answers} answers, fewer than its configuration asks for")
+            raise Refused(f"it has {many(answers, 'answer')}, fewer than its configuration asks for")
 
 
 def _next_round(

@@ -106,10 +106,12 @@ class Board:
     verdict: Verdict
     length: LengthView | None = None
     """The ranked rows at equal length; None where fewer than two are ranked."""
+    unlike: tuple[str, ...] = ()
+    """What another table of the same title and item set does not have."""
 
     @property
     def label(self) -> str:
-        return label_of(self.title, self.facts)
+        return ", ".join([label_of(self.title, self.facts), *self.unlike])
 
     @cached_property
     def score_lines(self) -> list[ScoreLine]:
@@ -145,7 +147,30 @@ def boards(entries: Iterable[BoardEntry]) -> list[Board]:
     groups: dict[str, list[BoardEntry]] = {}
     for entry in entries:
         groups.setdefault(entry.table, []).append(entry)
-    return sorted((_board(key, members) for key, members in groups.items()), key=_place)
+    made = sorted((_board(key, members) for key, members in groups.items()), key=_place)
+    return [replace(board, unlike=unlike(board, made)) for board in made]
+
+
+def unlike(board: Board, made: Sequence[Board]) -> tuple[str, ...]:
+    """The facts that tell tables of one label apart, such as `revision = yes`."""
+    same = [_pieces(other) for other in made if other.label == board.label]
+    return tuple(piece for piece in _pieces(board) if any(piece not in pieces for pieces in same))
+
+
+def apart(board: Board, made: Sequence[Board]) -> str:
+    """A table, and why its rows do not stand in the nearest one of the same title."""
+    others = [other for other in made if other.title == board.title and other.key != board.key]
+    if not others:
+        return board.label
+    own = set(_pieces(board))
+    nearest = min(others, key=lambda other: len(own.symmetric_difference(_pieces(other))))
+    facts = [piece for piece in _pieces(board) if piece not in _pieces(nearest)]
+    facts += [f"not {piece}" for piece in _pieces(nearest) if piece not in own and not facts]
+    return f"{board.label}: not in one table with {nearest.label}, because of {', '.join(facts) or 'another rater'}"
+
+
+def _pieces(board: Board) -> list[str]:
+    return [piece for fact in board.facts for piece in fact.removeprefix("options ").split(", ")]
 
 
 def _place(board: Board) -> tuple[int, bool, int, str]:

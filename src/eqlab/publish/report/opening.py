@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from eqlab.comparison.contender import subject_name
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
 from eqlab.publish.groups import Group, Row, RunRecord, group
@@ -106,7 +107,7 @@ def landscape() -> Opening:
 
     found = published_runs([f"published:{name}" for name in LANDSCAPE], None)
     (one,) = group([RunRecord(run.config, run.created_at, run.provenance, tuple(own)) for run, own in found])
-    return Opening(f"{one.title}: {len(one.rows)} published models", one.sentence, tuple(forests(one, own=OWN)))
+    return Opening(f"{one.title}: {many(len(one.rows), 'published model')}", one.sentence, tuple(forests(one, own=OWN)))
 
 
 def embedded_only(records: Sequence[RunRecord]) -> bool:

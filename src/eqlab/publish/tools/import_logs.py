@@ -16,6 +16,7 @@ from msgspec import structs
 
 from eqlab.core.answers import LENGTH, Answer
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.plural import many
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.models.chat import FILTERED
 from eqlab.models.runner import Asked
@@ -165,7 +166,7 @@ def import_log(
     unknown = tuple(reply.prompt[:60] for question, reply in found if question is None)
     if not questions:
         raise DataError(
-            f"None of the log's {len(log.replies)} prompts is a question of {name} ({items} items).",
+            f"None of the log's {many(len(log.replies), 'prompt')} is a question of {name} ({items} items).",
             "Name the benchmark with -b, its items with --items and its options with --set.",
         )
     config = _config(prepared, log)

@@ -11,10 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select
 
+from eqlab.core.design import Design, personal_seed, steps_from_json
 from eqlab.core.runs import PERSON
 from eqlab.core.text import people as people_in_words
 from eqlab.store.engine import take_turn
-from eqlab.store.schema import answers, chain, participants, studies
+from eqlab.store.schema import answers, chain, events, participants, studies
 
 ENDS = ("finished", "extra")
 LINKED = ("assigned", *ENDS, "erased")
@@ -35,8 +36,27 @@ class Link:
     link: str
 
 
-Given = Iterable[tuple[str, int, str, float, float | None]]
-"""(trial, attempt, values as stored, when, seconds on the page) of one person's answers."""
+Given = Iterable[tuple[Any, ...]]
+"""(trial, attempt, values as stored, when, seconds on the page) of one person's answers, and more of turns of talks."""
+
+
+def given_of(row: Any) -> tuple[Any, ...]:
+    """A row of `answers`, of a store or an export, as it is hashed. What a page was answered with is its values; a turn
+    of a talk also has words, how it came out and who said it, and they are hashed with it."""
+    own = (row.trial_id, row.attempt, row.values, row.at, row.latency)
+    text = getattr(row, "text", None)  # an export has it of turns only
+    if text is None:
+        return own
+    rest = (row.status, row.finish, row.model)
+    return own if rest == ("ok", "", "") and _says(text, row.values) else (*own, *rest, text)
+
+
+def _says(text: str, values: str) -> bool:
+    """Whether a text is only its values, as that of a page is."""
+    try:
+        return bool(json.loads(text) == json.loads(values))
+    except ValueError:
+        return False
 
 
 def mark_of(study: str, person: str) -> str:
@@ -95,6 +115,10 @@ def given_by(connection: Connection, study: str, people: Collection[str] | None 
         answers.c["values"],
         answers.c.at,
         answers.c.latency,
+        answers.c.text,
+        answers.c.status,
+        answers.c.finish,
+        answers.c.model,
     ).where(
         answers.c.run_id == run,
         answers.c.subject.startswith(PERSON)
@@ -102,14 +126,14 @@ def given_by(connection: Connection, study: str, people: Collection[str] | None 
         else answers.c.subject.in_([f"{PERSON}{person}" for person in people]),
     )
     found: dict[str, list[Any]] = {}
-    for subject, *one in connection.execute(query):
-        found.setdefault(subject.removeprefix(PERSON), []).append(tuple(one))
+    for row in connection.execute(query):
+        found.setdefault(row.subject.removeprefix(PERSON), []).append(given_of(row))
     return found
 
 
 def _people_of(connection: Connection, study: str, people: Collection[str] | None = None) -> dict[str, Row[Any]]:
     """These people, or all, as far as they were assigned to a place."""
-    columns = ("person", "state", "arm", "batch", "assigned_at", "ended_at")
+    columns = ("person", "state", "arm", "batch", "assigned_at", "ended_at", "steps")
     query = select(*(participants.c[name] for name in columns)).where(
         participants.c.study_id == study,
         participants.c.assigned_at.is_not(None) if people is None else participants.c.person.in_(people),
@@ -121,11 +145,29 @@ def arm_digest(row: Row[Any]) -> str:
     return hashlib.sha256(json.dumps([row.person, row.arm, row.batch]).encode()).hexdigest()
 
 
-def breaks(connection: Connection, study: str, since: float) -> list[str]:
+def breaks(connection: Connection, design: Design, since: float) -> list[str]:
     """What the chain says against the tables, in words; of people who were assigned after `since`."""
+    study = design.study.id
     links = read_chain(connection, study)
     there = _people_of(connection, study)
-    return [*broken(links), *against_tables(study, links, there, given_by(connection, study), since)]
+    query = select(events.c.person, events.c.kind, events.c.detail).where(
+        events.c.study_id == study, events.c.kind.in_(("banned", "erased"))
+    )
+    told = [(row.person, row.kind, json.loads(row.detail)) for row in connection.execute(query)]
+    return [*broken(links), *against_tables(design, links, there, given_by(connection, study), since, told)]
+
+
+Told = Sequence[tuple[str | None, str, Mapping[str, Any]]]
+"""(person, kind, detail) of events."""
+
+
+def _banned(told: Told) -> set[str]:
+    """Who was shut out by a researcher after they had answered."""
+    return {
+        person
+        for person, kind, detail in told
+        if person and kind == "banned" and detail.get("by") == "researcher" and detail.get("answered")
+    }
 
 
 def broken(links: Sequence[Link]) -> list[str]:
@@ -139,19 +181,22 @@ def broken(links: Sequence[Link]) -> list[str]:
 
 
 def against_tables(
-    study: str,
+    design: Design,
     links: Sequence[Link],
-    there: Mapping[str, Row[Any]],
+    there: Mapping[str, Any],
     given: Mapping[str, Sequence[Any]],
     since: float,
+    told: Told,
 ) -> list[str]:
-    """`there`: everybody in the tables who was assigned to a place."""
+    """`there`: everybody in the tables who was assigned to a place; `told`: events of those banned and erased."""
+    study, banned = design.study.id, _banned(told)
     people = {mark_of(study, person): row for person, row in there.items()}
     erased = {link.mark for link in links if link.kind == "erased"}
     linked = {link.mark for link in links if link.kind == "assigned"}
     ended = {link.mark for link in links if link.kind in ENDS}
     known = [(link, people[link.mark]) for link in links if link.mark in people]
     counts = (
+        (len(erased) - sum(kind == "erased" for _, kind, _ in told), "no event tells that {} was erased"),
         (len(linked - erased - set(people)), "{} who had been assigned to a place can be found in no table"),
         (
             sum(
@@ -166,18 +211,41 @@ def against_tables(
             "the arm of {} is not the one that was drawn",
         ),
         (
-            sum(_ended_otherwise(link, row) for link, row in known)
-            + sum(row.state in ENDS and row.assigned_at > since and mark not in ended for mark, row in people.items()),
+            sum(_ended_otherwise(link, row, banned) for link, row in known)
+            + sum(
+                row.state in ENDS and mark not in ended and _last_sign(row, given.get(row.person, ())) > since
+                for mark, row in people.items()
+            ),
             "the state of {} is not the one in which they ended",
+        ),
+        (
+            sum(mark in linked and _other_way(design, row) for mark, row in people.items()),
+            "the pages of {} are not those that were drawn",
         ),
         (
             sum(mark not in linked and row.assigned_at > since for mark, row in people.items()),
             "the tables hold {} whom no server assigned to a place",
         ),
     )
-    return [words.format(people_in_words(count)) for count, words in counts if count]
+    return [words.format(people_in_words(count)) for count, words in counts if count > 0]
 
 
-def _ended_otherwise(link: Link, row: Row[Any]) -> bool:
-    """Whoever is banned after the end is told of elsewhere: a researcher did it."""
-    return link.kind in ENDS and row.state != "banned" and (row.state, row.ended_at) != (link.kind, link.at)
+def _ended_otherwise(link: Link, row: Any, banned: Collection[str]) -> bool:
+    """Whoever a researcher has banned after the end is told of elsewhere."""
+    if link.kind not in ENDS or (row.state == "banned" and row.person in banned):
+        return False
+    return (row.state, row.ended_at) != (link.kind, link.at)
+
+
+def _last_sign(row: Any, given: Sequence[Any]) -> float:
+    """The latest time that the tables tell of somebody: one that is set back does not hide the others."""
+    return float(max(row.assigned_at, row.ended_at or 0.0, *(one[3] for one in given)))
+
+
+def _other_way(design: Design, row: Any) -> bool:
+    """Whether somebody's pages are others than those that the study's seed draws for them: which answers count, and as
+    what, hangs on them. A batch that is not the design's is told of by the arm."""
+    if not any((batch.arm, batch.number) == (row.arm, row.batch) for batch in design.batches):
+        return False
+    drawn = design.own_steps(row.arm, row.batch, personal_seed(design.study.seed, row.person))
+    return tuple(steps_from_json(row.steps)) != (*design.first_steps(), *drawn)

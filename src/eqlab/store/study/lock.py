@@ -13,6 +13,7 @@ from sqlalchemy import Connection, func, select, update
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import SIMULATED
+from eqlab.core.plural import many
 from eqlab.core.text import people
 from eqlab.store.engine import kept_copy, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
@@ -185,14 +186,18 @@ def standing(
         ruled = lock is not None and "sample" in lock.plan
         closed = _closed(connection, study) if ruled else None
         in_time, last = _ended(connection, study, closed)
-        torn = breaks(connection, study, lock.at) if ruled and lock is not None else []
+        torn = breaks(connection, participation.design, lock.at) if ruled and lock is not None else []
+        if ruled and planned != (meant := sum(1 for _ in participation.design.places())):
+            torn.append(f"the tables hold {many(planned, 'place')}, and the study has {meant}")
     early = tuple(entry for entry in looks if _early_look(entry))
     now = plan_of(participation.design, version, code, libraries if ruled else None)
     reason = _objection(lock, first, removed, now) or "; ".join(torn)
     closed_early = closed is not None and in_time < planned
     settled = last if ruled and in_time >= planned else closed
     close = (
-        "" if closed is None else f"was closed on {moment(closed)} with {in_time} of {planned} planned places filled"
+        ""
+        if closed is None
+        else f"was closed on {moment(closed)} with {in_time} of {many(planned, 'planned place')} filled"
     )
     if closed_early and not reason and any(closed is not None and entry.at <= closed for entry in early):
         reason = f"the study {close}, after somebody had looked at results"
@@ -206,7 +211,7 @@ def standing(
     if closed_early:
         when += f"; the study {close}; nobody had looked at results before"
     elif done < planned:
-        when += f"; {done} of {planned} planned places are filled"
+        when += f"; {done} of {many(planned, 'planned place')} {'is' if done == 1 else 'are'} filled"
     return PlanStanding(True, f"the plan was locked on {moment(lock.at)}; {when}", lock, first, *more)
 
 

@@ -144,9 +144,9 @@ def take_token(store: Store, key: str, burst: float, rate: float, now: float) ->
 
 
 def give_token(store: Store, key: str) -> None:
-    """Forget what was taken."""
+    """Give back the one that was taken last; those taken before stay taken."""
     with writing(store.engine) as connection:
-        connection.execute(delete(buckets).where(buckets.c.key == key))
+        connection.execute(update(buckets).where(buckets.c.key == key).values(tokens=buckets.c.tokens + 1))
 
 
 def _take(store: Store, key: str, burst: float, rate: float, now: float) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from eqlab.core.design import Design
 from eqlab.core.environment import entry_points
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PERSON
 from eqlab.core.studied import Analysed, Contrast, PeopleResult
@@ -165,7 +166,7 @@ def _sensitivity(planned: Result, whole: Result | None) -> Table:
         return Table(title, columns, (), "The same: the plan's rules exclude nobody.")
     before = _numbers(planned)
     after = _numbers(whole)
-    rows = tuple((name, before[name], after.get(name)) for name in list(before)[:_SENSITIVITY_ROWS])
+    rows = tuple((name, before.get(name), after.get(name)) for name in list(before or after)[:_SENSITIVITY_ROWS])
     return Table(title, columns, rows, "Sensitivity, exploratory: the headline and what stands behind it.")
 
 
@@ -225,7 +226,7 @@ def _preliminary(design: Design, participants: Participants) -> tuple[str, ...]:
     done = sum(person.state == "finished" for person in participants.people)
     if done >= places:
         return ()
-    return (f"{done} of {places} places are done: the result is preliminary.",)
+    return (f"{done} of {many(places, 'place')} {'is' if done == 1 else 'are'} done: the result is preliminary.",)
 
 
 def _no_rule(design: Design) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from eqlab.core.results import as_dict
 from eqlab.core.runs import RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
-from eqlab.store.study.chain import Link
+from eqlab.store.study.chain import Link, against_tables, broken, given_of
 from eqlab.store.study.lock import Lock, PlanStanding
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
@@ -79,10 +79,7 @@ def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
     for name, wanted in about["sha256"].items():
         if hashlib.sha256(_read(folder, name).encode()).hexdigest() != wanted:
             raise DataError(f"{folder / name} is not the file that was exported.", "Take the whole export again.")
-    trials = {line["id"]: from_json(line["trial"], line["id"]) for line in _lines(folder, QUESTIONS)}
-    design = from_plain(about["design"], trials)
-    if design.sha256 != about["design_sha256"]:
-        raise DataError(f"The design in {folder / STUDY} is not the one it names.", "Take the whole export again.")
+    design = _design(folder, about)
     participants = participants_of(design, _records(folder))
     analysis = analyse_roll(design, participants, standing_from_plain(about["standing"]))
     then, now = json.loads(_read(folder, RESULT)), json.loads(json.dumps(summary(analysis)))
@@ -94,12 +91,30 @@ def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
 def exported_data(folder: Path) -> tuple[list[Link], Given]:
     """The chain of events and everybody's answers, as `stored_data` has them of a store."""
     about = json.loads(_read(folder, STUDY))
-    given: dict[str, list[tuple[str, int, str, float, float | None]]] = {}
+    given: dict[str, list[tuple[Any, ...]]] = {}
     for row in _lines(folder, RECORDS):
         if row["table"] == "answers" and not row["simulated"]:
-            own = (row["trial_id"], row["attempt"], row["values"], row["at"], row["latency"])
-            given.setdefault(row["person"], []).append(own)
+            given.setdefault(row["person"], []).append(given_of(SimpleNamespace(**row)))
     return [Link(**one) for one in about.get("chain", ())], given
+
+
+def exported_breaks(folder: Path, since: float) -> list[str]:
+    """What the chain of events says against the people of an export, as `stored_breaks` does of a store."""
+    about, records = json.loads(_read(folder, STUDY)), _records(folder)
+    design = _design(folder, about)
+    links = [Link(**one) for one in about.get("chain", ())]
+    there = {row.person: row for row in records.people if row.assigned_at is not None}
+    given = {person: [given_of(row) for row in own] for person, own in records.answers.items()}
+    told = [(event.person, event.kind, event.detail) for event in records.events]
+    return [*broken(links), *against_tables(design, links, there, given, since, told)]
+
+
+def _design(folder: Path, about: Mapping[str, Any]) -> Design:
+    trials = {line["id"]: from_json(line["trial"], line["id"]) for line in _lines(folder, QUESTIONS)}
+    design = from_plain(about["design"], trials)
+    if design.sha256 != about["design_sha256"]:
+        raise DataError(f"The design in {folder / STUDY} is not the one it names.", "Take the whole export again.")
+    return design
 
 
 def summary(analysis: StudyAnalysis) -> dict[str, Any]:

@@ -7,17 +7,17 @@ of, and every scale with its words, range, anchors, key and source."""
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from eqlab.core.answers import final
+from eqlab.core.answers import Status, final
 from eqlab.core.design import Design, steps_to_json
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Number, Scale, Several
-from eqlab.core.moves import is_simulated
+from eqlab.core.moves import State, is_simulated
 from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
@@ -33,28 +33,18 @@ from eqlab.study.results.participants import (
     score_columns,
 )
 from eqlab.tables.data import safe_csv
+from eqlab.tables.labelled import LABELLED, Variable, labelled_file, variables_frame
 
 if TYPE_CHECKING:
     import polars as pl
-
-Kind = Literal["text", "integer", "number", "yes/no", "time"]
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A column of an exported table."""
-
-    name: str
-    kind: Kind
-    meaning: str
-
 
 ANSWERS = (
     Variable("person", "text", "pseudonym, drawn at random; no table that is exported links it to a panel's id"),
     Variable("arm", "text", "arm the person was assigned to; empty before that"),
     Variable("batch", "integer", "batch of trials within the arm"),
     Variable("page", "integer", "number of the page on the person's way, from 0 (consent)"),
-    Variable("kind", "text", "question (the researcher's own), instrument, quiz, trial, attention, gold or repeat"),
+    Variable("kind", "text", "what the page is for; question: the researcher's own",
+             values=("question", "instrument", "quiz", "trial", "attention", "gold", "repeat")),
     Variable("trial", "text", "id of the question, a hash of its content: the same question has the same id "
              "everywhere"),
     Variable("benchmark", "text", "what the trial belongs to"),
@@ -77,8 +67,8 @@ ANSWERS = (
 )  # fmt: skip
 PARTICIPANTS = (
     Variable("person", "text", "pseudonym, as in the answers"),
-    Variable("state", "text", "arrived, taking, finished, extra (finished after the place was given away), declined, "
-           "failed (the quiz), full, stopped, returned (to the panel, or released) or banned"),
+    Variable("state", "text", "how far the person came; extra: finished after the place was given away; failed: the "
+             "quiz; returned: to the panel, or released", values=get_args(State)),
     Variable("arm", "text", "arm the person was assigned to; empty before that"),
     Variable("batch", "integer", "batch of trials within the arm"),
     Variable("language", "text", "language of the pages"),
@@ -133,13 +123,13 @@ TALKS = (
     Variable("talk", "text", "id of the talk's first turn: the same for all who began with the same page"),
     Variable("item", "text", "persona that is talked about; own: something of the person's"),
     Variable("turn", "integer", "from 0, both seats counted"),
-    Variable("seat", "text", "speaker or listener"),
-    Variable("by", "text", "person or model"),
+    Variable("seat", "text", "who spoke", values=("speaker", "listener")),
+    Variable("by", "text", "who sat there", values=("person", "model")),
     Variable("text", "text", "what was said; empty where nothing was"),
     Variable("emotion", "integer", "speaker: how they feel, 0 to 100; at turn 0 before any reply"),
     Variable("feeling", "text", "speaker: why, in their own words; the other seat did not see it"),
     Variable("leaves", "integer", "speaker: 0 stays, 1 leaves satisfied, 2 leaves hurt"),
-    Variable("status", "text", "ok; refused (by the provider, or closed by the person); unparseable"),
+    Variable("status", "text", "refused: by the provider, or closed by the person", values=get_args(Status)),
     Variable("finish", "text", "left: the person closed the talk; down: no reply came; else the model's own word"),
     Variable("attempts", "integer", "replies of the model until one could be read"),
     Variable("seconds", "number", "model: from asking to the last byte"),
@@ -161,6 +151,7 @@ class CodebookEntry:
     low: int | None = None
     high: int | None = None
     anchors: str = ""
+    """Of a column: the words that may stand in it, where they are a closed set."""
     reverse: bool | None = None
     right: str | None = None
     """Of a quiz or attention check: the answer asked for, a number or a word."""
@@ -175,21 +166,26 @@ FIELDS = tuple(CodebookEntry.__slots__)
 
 def codebook(design: Design) -> list[CodebookEntry]:
     """In the order of the tables' columns and of the questions."""
-    tables = (
-        ("answers", ANSWERS),
-        ("participants", participant_variables(design)),
-        ("events", EVENTS),
-        ("questions", QUESTIONS),
-    )
     columns = [
-        CodebookEntry("column", table, variable.name, variable.meaning, variable.kind)
-        for table, variables in tables
-        for variable in variables
+        CodebookEntry("column", table, one.name, one.meaning, one.kind, anchors="; ".join(one.values))
+        for table, variables in tables(design).items()
+        for one in variables
     ]
     scales: dict[CodebookEntry, None] = {}
     for trial in design.trials.values():
         scales.update(dict.fromkeys(_entry(trial, field) for field in trial.form.fields))
     return [*columns, *scales]
+
+
+def tables(design: Design) -> dict[str, Sequence[Variable]]:
+    """Every exported table's columns."""
+    return {
+        "answers": ANSWERS,
+        "participants": participant_variables(design),
+        "events": EVENTS,
+        "questions": QUESTIONS,
+        **({"talks": TALKS} if design.talks else {}),
+    }
 
 
 def participant_variables(design: Design) -> tuple[Variable, ...]:
@@ -239,10 +235,12 @@ def _answer_range(field: Field) -> tuple[str, int | None, int | None, str]:
 def as_markdown(title: str, entries: Sequence[CodebookEntry]) -> str:
     """For reading: columns table by table, then the scales."""
     lines = [f"# Codebook: {_plain(title)}", ""]
-    for table in ("answers", "participants", "events", "questions"):
+    for table in dict.fromkeys(entry.table for entry in entries if entry.part == "column"):
         own = [entry for entry in entries if entry.part == "column" and entry.table == table]
-        lines += [f"## {table}", "", "| column | type | meaning |", "|---|---|---|"]
-        lines += [f"| `{_plain(entry.name)}` | {entry.kind} | {_plain(entry.meaning)} |" for entry in own]
+        lines += [f"## {table}", "", "| column | type | meaning | values |", "|---|---|---|---|"]
+        lines += [
+            f"| `{_plain(entry.name)}` | {entry.kind} | {_plain(entry.meaning)} | {entry.anchors} |" for entry in own
+        ]
         lines.append("")
     lines += ["## Scales", ""]
     lines += ["| belongs to | scale | words | range | anchors | reversed | right | source, licence |"]
@@ -287,18 +285,31 @@ def export_table(participation: Participation, what: What, fmt: Format) -> bytes
     return _content(_frame(participation, what, read_participants(participation)), fmt)
 
 
-def export_all(participation: Participation, folder: Path, who: str = "") -> list[tuple[Path, int | None]]:
-    """Every table in every format, and what is needed to do the analysis again; (file, rows) of each."""
+def export_all(
+    participation: Participation,
+    folder: Path,
+    who: str = "",
+    labelled: str = "",
+    say: Callable[[str], None] = lambda _: None,
+) -> list[tuple[Path, int | None]]:
+    """Every table in every format (`labelled`: also as `sav` or `dta`), and what is needed to do the analysis again;
+    (file, rows) of each."""
+    if labelled not in ("", *LABELLED):
+        raise UsageError(f"There is no format '{labelled}'.", "Write sav (SPSS) or dta (Stata).")
     found = analyse(participation, who, "exported")  # that somebody looks is on disk before there is anything to see
     participants = read_participants(participation)
     frames: dict[str, pl.DataFrame] = {what: _frame(participation, what, participants) for what in TABLES[:-1]}
     if participation.design.talks:
-        frames["talks"] = _table(TALKS, talk_rows(participants.people))
+        frames["talks"] = variables_frame(TALKS, talk_rows(participants.people))
     written: list[tuple[Path, int | None]] = []
     for what, frame in frames.items():
         for fmt in FORMATS:
             path = folder / f"{what}.{fmt}"
             write_whole(path, _content(frame, fmt))
+            written.append((path, frame.height))
+        if labelled:
+            path = folder / f"{what}.{labelled}"
+            write_whole(path, labelled_file(frame, tables(participation.design)[what], labelled, say))
             written.append((path, frame.height))
     for fmt in (*FORMATS, "md"):
         path = folder / f"codebook.{fmt}"
@@ -320,25 +331,13 @@ def _codebook(participation: Participation, fmt: Format) -> bytes:
 
 def _frame(participation: Participation, what: str, participants: Participants) -> "pl.DataFrame":
     if what == "answers":
-        return _table(ANSWERS, (row for person in participants.people for row in _answers(person)))
+        return variables_frame(ANSWERS, (row for person in participants.people for row in _answers(person)))
     if what == "questions":
-        return _table(QUESTIONS, (_question(trial) for trial in participation.design.trials.values()))
+        return variables_frame(QUESTIONS, (_question(trial) for trial in participation.design.trials.values()))
     if what == "events":
-        return _table(EVENTS, (_event(event) for event in participants.events))
-    return _table(participant_variables(participation.design), (_person(person) for person in participants.people))
-
-
-def _table(variables: Sequence[Variable], rows: Iterator[dict[str, Any]]) -> "pl.DataFrame":
-    import polars as pl
-
-    types: dict[str, Any] = {
-        "text": pl.String,
-        "integer": pl.Int64,
-        "number": pl.Float64,
-        "yes/no": pl.Boolean,
-        "time": pl.Datetime("ms", "UTC"),
-    }
-    return pl.DataFrame(list(rows), schema={variable.name: types[variable.kind] for variable in variables})
+        return variables_frame(EVENTS, (_event(event) for event in participants.events))
+    people = (_person(person) for person in participants.people)
+    return variables_frame(participant_variables(participation.design), people)
 
 
 def _content(frame: "pl.DataFrame", fmt: Format) -> bytes:

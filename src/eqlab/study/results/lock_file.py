@@ -16,15 +16,15 @@ from eqlab.core.moves import is_simulated
 from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard.submission import fingerprint, own_key, sign, verified
 from eqlab.store.engine import reading
-from eqlab.store.study.chain import Link, broken, digest_of, given_by, mark_of, read_chain
+from eqlab.store.study.chain import Link, breaks, broken, digest_of, given_by, mark_of, read_chain
 from eqlab.store.study.lock import Lock, canonical, plan_sha256
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import write_note
 
 FORMAT = "eqlab study lock 1"
 SEAL = "eqlab study seal 1"
-Given = Mapping[str, Sequence[tuple[str, int, str, float, float | None]]]
-"""By person: (trial, attempt, values as stored, when, seconds on the page) of each answer."""
+Given = Mapping[str, Sequence[tuple[Any, ...]]]
+"""By person: (trial, attempt, values as stored, when, seconds on the page) of each answer; of a talk's turns more."""
 
 
 def lock_file(study: str, title: str, lock: Lock) -> dict[str, Any]:
@@ -130,8 +130,9 @@ class SealCheck:
         return not (self.changed or self.missing or self.added or self.broken)
 
 
-def check_seal(seal: Mapping[str, Any], links: Sequence[Link], given: Given) -> SealCheck:
-    """Later answers do not matter; earlier ones must be what they were, unless their person was erased."""
+def check_seal(seal: Mapping[str, Any], links: Sequence[Link], given: Given, against: Sequence[str] = ()) -> SealCheck:
+    """Later answers do not matter; earlier ones must be what they were, unless their person was erased. `against`: what
+    the chain says against the people of the same data: their arms, states and pages."""
     study, until, sealed = seal["study"], seal["sealed_at"], seal["people"]
     then = {person: [one for one in own if one[3] <= until] for person, own in given.items()}
     now = {mark_of(study, person): digest_of(person, own) for person, own in then.items() if own}
@@ -141,6 +142,7 @@ def check_seal(seal: Mapping[str, Any], links: Sequence[Link], given: Given) -> 
     count = seal["links"]
     if not torn and count and (len(links) < count or links[count - 1].link != seal["last_link"]):
         torn = [f"the first {count} links of the chain of events are not those of the seal"]
+    torn += [line for line in against if line not in torn]
     same = sum(now.get(mark) == digest for mark, digest in sealed.items())
     changed = len(sealed) - same - len(gone)
     return SealCheck(same, len(erased), changed, len(gone - erased), len(set(now) - set(sealed)), tuple(torn))
@@ -152,3 +154,9 @@ def stored_data(participation: Participation) -> tuple[list[Link], dict[str, lis
         links = read_chain(connection, participation.study.id)
         given = given_by(connection, participation.study.id)
     return links, {person: own for person, own in given.items() if not is_simulated(person)}
+
+
+def stored_breaks(participation: Participation, since: float) -> list[str]:
+    """What the chain of events says against the tables of the store."""
+    with reading(participation.store.engine) as connection:
+        return breaks(connection, participation.design, since)

@@ -39,8 +39,9 @@ _TRAITS = ("question", "quiz", "attention", "gold")
 _LONG_VISITS = (5, 10, 20, 40)
 """Minutes between which the length of a visit is told."""
 _UNPROTECTED = (
-    "the answers themselves and the arm: whoever knows how somebody answered a few pages can find the rest of their "
-    "answers; whether the consent tells people so is not checked"
+    "the answers themselves, how far somebody came, and the arm: whoever knows how somebody answered a few pages can "
+    "find the rest of their answers, also in another release of this study; whether the consent tells people so is not "
+    "checked"
 )
 
 

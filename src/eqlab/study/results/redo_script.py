@@ -36,7 +36,10 @@ def main(folder: Path) -> int:
     wrong, first = 0, told["headline"]["name"]
     for name, (value, tolerance) in ((first if name == HEADLINE else name, one) for name, one in found.items()):
         there = exported.get(name)
-        same = there is not None and abs(there - value) <= tolerance * max(1.0, abs(value))
+        if there is None or math.isnan(value):  # undefined here and there
+            same = there is None and math.isnan(value)
+        else:
+            same = abs(there - value) <= tolerance * max(1.0, abs(value))
         wrong += not same
         sys.stdout.write(f"{'same' if same else 'DIFFERENT':9}  {name}: exported {there}, here {value:.6g}\n")
     sys.stdout.write(f"{len(found) - wrong} of {len(found)} numbers were found again.\n")
@@ -324,6 +327,8 @@ def _adjusted(people: Sequence[Sequence[tuple[str, float, float]]], reference: s
     fit, _, rank, _ = np.linalg.lstsq(design, final)
     if rank < design.shape[1] or len(arms) <= rank or (np.linalg.qr(design)[0] ** 2).sum(axis=1).max() > 1 - 1e-9:
         return {}  # somebody alone decides a difference
+    if np.abs(final - design @ fit).max() <= 1e-9 * max(1.0, np.abs(final).max()):
+        return {}  # all is explained, and no error can be told
     return {f"final emotion, {arm} − {reference}": (float(fit[at]), EXACT) for at, arm in enumerate(others, start=1)}
 
 

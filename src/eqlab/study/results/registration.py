@@ -8,6 +8,7 @@ from typing import Any
 
 from eqlab.core.design import Design
 from eqlab.core.forms import Scale
+from eqlab.core.plural import many
 from eqlab.data.files import write_whole
 from eqlab.store.study.lock import PlanStanding, moment
 from eqlab.study.kinds import form_of
@@ -87,7 +88,7 @@ def _anchors(scale: Scale) -> str:
 def _conditions(design: Design) -> str:
     sources = dict(design.study.arms)
     lines = [
-        f"- {arm}: {design.sizes[arm]} places" + (f" (from {sources[arm]})" if arm in sources else "")
+        f"- {arm}: {many(design.sizes[arm], 'place')}" + (f" (from {sources[arm]})" if arm in sources else "")
         for arm in design.arms
     ]
     how = "in an order drawn before the study begins" if design.in_order else "to the arm with most open places"
@@ -122,8 +123,9 @@ def _exclusions(design: Design, stands: PlanStanding) -> str:
 def _sample(design: Design) -> str:
     places = sum(design.sizes.values())
     return (
-        f"{places} places. The collection ends when they are filled; nobody looks at results before, and every look is "
-        f"on record. Power: {power_of(design)}"
+        f"{many(places, 'place')}. The collection ends when they are filled; nobody looks at results before, "
+        "and every look is "
+        f"on record. {power_of(design)}"
     )
 
 

@@ -29,6 +29,7 @@ from eqlab.core.benchmark import Scored, Turn
 from eqlab.core.design import Design, Step, choose_arm, personal_seed
 from eqlab.core.errors import UsageError
 from eqlab.core.moves import State
+from eqlab.core.plural import many
 from eqlab.core.results import Estimate
 from eqlab.core.runs import PERSON, ModelConfig
 from eqlab.core.studied import Conversing, Recovered, Truth
@@ -214,12 +215,14 @@ class SimulationOutcome:
         """What must not be: an answer lost or doubled, a person uncounted, a leaver unseen."""
         said = []
         if self.stored != self.acknowledged:
-            said.append(f"{self.acknowledged} answers were acknowledged, {self.stored} are stored.")
+            said.append(
+                f"{many(self.acknowledged, 'answer was', 'answers were')} acknowledged, {self.stored} are stored."
+            )
         if self.known != len(self.walked):
-            said.append(f"{len(self.walked)} people came, {self.known} are known.")
+            said.append(f"{many(len(self.walked), 'person', 'people')} came, {self.known} are known.")
         seen = Counter(walked.end for walked in self.walked)
         said += [
-            f"{seen[end]} people have {end}, the store says {self.states.get(end, 0)}."
+            f"{many(seen[end], 'person has', 'people have')} {end}, the store says {self.states.get(end, 0)}."
             for end in sorted({*seen, *self.states})
             if seen[end] != self.states.get(end, 0)
         ]

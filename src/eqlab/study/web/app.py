@@ -25,8 +25,11 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from eqlab.core.errors import StoreError
@@ -152,7 +155,10 @@ class RequestGuard:
         ours = self._settings.host
         if ours and host == ours:
             return True
-        name = urlsplit(f"//{host}").hostname or ""
+        try:
+            name = "" if "@" in host else urlsplit(f"//{host}").hostname or ""
+        except ValueError:  # a bracket that does not close
+            return False
         here = name == "localhost" or is_loopback_name(name)
         if not ours:
             return here or is_address(name) or name == gethostname().lower()
@@ -250,31 +256,47 @@ _MESSAGES = {
 }
 
 
+class StudyApp(FastAPI):
+    """Participants' pages go past the framework's own layers: they have no schema, and the layers cost as much as a
+    page."""
+
+    pages: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith("/s/"):
+            scope["app"] = self
+            await self.pages(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+
 def create_app(studies: Sequence[ServedStudy], settings: ServerSettings) -> FastAPI:
     """The application for these studies. The caller closes the studies."""
     site = Site(studies, settings)
-
-    app = FastAPI(
+    app = StudyApp(
         title="EQ Lab study", version=version("eqlab"), docs_url=None, redoc_url=None,
         description="Participants' pages for programs. Same cookie and same commits as the pages in the browser.",
         lifespan=lambda _: _talks(studies),
     )  # fmt: skip
     app.state.site = site
-    app.router.routes.extend(pages.ROUTES)
     app.include_router(api.router)
     app.include_router(router)
     app.include_router(researcher.router)
     app.add_api_route("/health", health, methods=["GET", "HEAD"], include_in_schema=False)
     app.add_api_route("/static/{name}", static, methods=["GET"], include_in_schema=False)
     app.add_api_route("/", front, methods=["GET"], include_in_schema=False)
-    app.add_exception_handler(HTTPException, _turned_away)
-    app.add_exception_handler(Unknown, _stranger)
-    app.add_exception_handler(RequestValidationError, _malformed)
-    app.add_middleware(RequestGuard, settings=settings, refuse=lambda scope, status: _refusal(site, scope, status))
+    handlers: dict[Any, Any] = {HTTPException: _turned_away, Unknown: _stranger, RequestValidationError: _malformed}
+    for error, handler in handlers.items():
+        app.add_exception_handler(error, handler)
+    layers = [Middleware(RequestGuard, settings=settings, refuse=lambda scope, status: _refusal(site, scope, status))]
     if settings.proxy:
         from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxy)
+        layers.append(Middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxy))
+    app.pages = ExceptionMiddleware(Router(pages.ROUTES), handlers=handlers)
+    for layer, args, options in layers:  # the last one is the first that a request meets
+        app.add_middleware(layer, *args, **options)
+        app.pages = layer(app.pages, *args, **options)
     return app
 
 

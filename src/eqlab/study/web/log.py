@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eqlab.core.errors import StoreError
+from eqlab.core.plural import many
 from eqlab.core.text import people
 from eqlab.study.results.status import StudyStatus, study_status
 from eqlab.study.served_study import ServedStudy
@@ -125,7 +126,7 @@ def alerts(now: StudyStatus) -> Iterator[Alert]:
         yield Alert(now.study, "pay", f"At the median people get {paid:.2f} an hour, less than was aimed at.")
     for page in now.pages:
         if page.reached >= _ENOUGH and page.left / page.reached > _LEAVING:
-            said = f"{page.left} of {page.reached} people left at page {page.number} ({page.kind})."
+            said = f"{page.left} of {many(page.reached, 'person', 'people')} left at page {page.number} ({page.kind})."
             yield Alert(now.study, f"leaving {page.number}", said)
     if now.attention.low is not None and now.attention.low > _INATTENTIVE:
         yield Alert(now.study, "attention", f"{now.attention.value:.0f} % of attention checks are failed.")

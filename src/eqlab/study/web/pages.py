@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -34,7 +35,7 @@ from eqlab.study.results.participants import with_feedback
 from eqlab.study.served_study import ServedStudy
 from eqlab.study.texts import Texts
 from eqlab.study.web import talk
-from eqlab.study.web.render import blocks, columns, questions
+from eqlab.study.web.render import Block, blocks, columns, questions
 from eqlab.study.web.settings import device_class
 from eqlab.study.web.site import Site, Visit, client_of, is_https, network_of, redirect, study_of, visit_of
 
@@ -378,14 +379,19 @@ def _show(
         return visit.page("debrief", status, text=blocks(told), **common)
     chosen = settled(trial.form, post.values) if post else {}
     asked = questions(trial.form, chosen, _beside(t, said), quiz=step.kind == "quiz")
-    above, beside = columns(trial.stimulus)
-    shown = [blocks(one, rated=True) for one in beside]
     written = any(isinstance(one, Writing) for one in trial.form.fields)  # nothing is rated where people write
-    text = blocks(above, rated=False if beside or written else None)
+    text, shown = _stimulus(trial.stimulus, written)
     left = None if trial.form.total is None else f"{points_left(trial.form, chosen):g}"
     return visit.page(
         "trial", status, text=text, beside=shown, questions=asked, total=trial.form.total, left=left, **common
     )
+
+
+@lru_cache(maxsize=4096)
+def _stimulus(text: str, written: bool) -> tuple[list[Block], list[list[Block]]]:
+    """What stands above and side by side, laid out once for all who see it."""
+    above, beside = columns(text)
+    return blocks(above, rated=False if beside or written else None), [blocks(one, rated=True) for one in beside]
 
 
 def _anchor(trial: Trial | None, key: str) -> str:

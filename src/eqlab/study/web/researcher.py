@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from eqlab.core.plural import many
 from eqlab.core.results import as_dict
 from eqlab.core.text import people as people_in_words
 from eqlab.store.study.researchers import (
@@ -252,7 +253,7 @@ def charts(now: StudyStatus) -> tuple[Chart, ...]:
 def _progress(now: StudyStatus) -> Chart:
     """People who finished, over the time since the first came."""
     ends, start = now.finished_at, now.first_at
-    says = f"Finished: {len(ends)} of {now.places} places."
+    says = f"Finished: {len(ends)} of {many(now.places, 'place')}."
     if not ends or start is None:
         return Chart("Finished", says)
     span = max(now.at - start, 1.0)

@@ -35,13 +35,19 @@ const refresh = async () => {
 if (own) {
   let last = null;
   let busy = false;
-  const news = new EventSource("/live");
-  news.addEventListener("message", async (event) => {
-    if (last === null || last === event.data || busy) { last ??= event.data; return; }
-    last = event.data;
-    busy = true;
-    try { await refresh(); } finally { busy = false; }
-  });
+  let news = null;
+  const listen = () => {
+    news = new EventSource("/live");
+    news.addEventListener("message", async (event) => {
+      if (last === null || last === event.data || busy) { last ??= event.data; return; }
+      last = event.data;
+      busy = true;
+      try { await refresh(); } finally { busy = false; }
+    });
+  };
+  listen();
+  // Firefox calls a stream that ends with its page an error; a page that stays, as with a download, listens again
+  addEventListener("beforeunload", () => { news.close(); setTimeout(listen, 2000); });
 }
 const places = () => [...document.querySelectorAll(".versus-item, .scores tbody")];
 const step = (by) => {

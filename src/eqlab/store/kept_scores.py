@@ -1,0 +1,188 @@
+"""Scores kept between starts, so that answers that have not changed are not scored again: a file of its own under
+EQLAB_HOME, which may be deleted at any time and is never in the way. What is stale, damaged or of other code is not
+used; a folder that may not be written keeps nothing. Models' figures only: no text, and nothing of people."""
+
+import os
+import sqlite3
+import sys
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from hashlib import sha256
+from itertools import repeat
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from eqlab.core.environment import data_folder, default_store
+from eqlab.core.results import ItemScore, Result
+from eqlab.store.location import store_key
+
+Key = tuple[str, str, str, str]
+"""Run, subject, benchmark, item set."""
+_SHARED = ("item", "trial", "status", "title", "group", "topics", "cluster")
+"""Fields of items in which the same few values come again and again."""
+_TABLE = """
+    CREATE TABLE IF NOT EXISTS kept (
+        run TEXT, subject TEXT, benchmark TEXT, item_set TEXT, stamp TEXT, looked INTEGER, result BLOB,
+        PRIMARY KEY (run, subject, benchmark, item_set)
+    )
+"""
+
+
+def without_texts(result: Result) -> Result:
+    """A result whose items and talks are figures: a fifth of the memory."""
+    talks = tuple(structs.replace(talk, lines=()) for talk in result.transcripts)
+    return replace(result, items=tuple(map(_lean, result.items)), transcripts=talks)
+
+
+def _lean(item: ItemScore) -> ItemScore:
+    return structs.replace(
+        item, item=intern(item.item), trial=intern(item.trial), title=intern(item.title), text="", shown="",
+        values={}, reference={}, reasons={}, words_absent=item.words,
+    )  # fmt: skip
+
+
+class KeptScores:
+    """Of one store. For one thread."""
+
+    def __init__(self, where: str) -> None:
+        self.path = data_folder() / "scores" / f"{store_key(where or default_store())}.db"
+        self._connection: sqlite3.Connection | None = None
+        self._closed = False
+
+    def get(self, key: Key, stamp: str) -> tuple[Result, bool] | None:
+        """What was kept under this stamp, and whether other runs of the store counted for it."""
+        found = self._do(
+            "SELECT looked, result FROM kept WHERE run = ? AND subject = ? AND benchmark = ? AND item_set = ? "
+            "AND stamp = ?", (*key, _stamp(stamp)),
+        )  # fmt: skip
+        try:
+            return (unpacked(found[0][1]), bool(found[0][0])) if found else None
+        except (zlib.error, msgspec.MsgspecError, LookupError, TypeError, ValueError):
+            return None  # damaged: it is scored, and kept, again
+
+    def put(self, key: Key, stamp: str, result: Result, *, looked: bool) -> None:
+        """Keep a result without texts, unless it would come back as another."""
+        with suppress(msgspec.MsgspecError, TypeError, ValueError, OverflowError):
+            packed = pack(result)
+            if _same(unpacked(packed), result):
+                self._do("REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", (*key, _stamp(stamp), looked, packed))
+
+    def _do(self, query: str, values: Sequence[Any]) -> list[Any]:
+        """Rows; none where the file cannot be used, now or at all. One that is no database any more is made anew."""
+        if self._closed:
+            return []
+        try:
+            self._connection = self._connection or self._open()
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                self.close()
+        except sqlite3.DatabaseError:
+            self._drop()
+            with suppress(OSError):
+                self.path.unlink(missing_ok=True)
+        except OSError:
+            self.close()
+        return []
+
+    def close(self) -> None:
+        self._closed = True
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(self.path, timeout=1, isolation_level=None)
+        try:
+            for command in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=OFF", _TABLE):  # it can be made again
+                connection.execute(command)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+
+def _stamp(stamp: str) -> str:
+    return f"{_code()} {stamp}"
+
+
+@cache
+def _code() -> str:
+    """What scores depend on besides answers: this package, file by file, Python and numpy."""
+    from importlib.metadata import version  # loads a mail parser
+
+    package = Path(__file__).parent.parent
+    files = sorted((str(path), (own := path.stat()).st_mtime_ns, own.st_size) for path in package.rglob("*.py"))
+    return sha256(f"{files} {sys.version} {version('numpy')}".encode()).hexdigest()[:16]
+
+
+# -- a result as bytes: its items in columns, each value once ----------------------------------------------------------
+
+_FIELDS = ItemScore.__struct_fields__
+_DEFAULTS = structs.asdict(ItemScore("", "", 0, None, None))
+
+
+def pack(result: Result) -> bytes:
+    """A result without texts."""
+    columns = {name: [getattr(item, name) for item in result.items] for name in _FIELDS}
+    told: dict[str, Any] = {}
+    for name, column in columns.items():
+        if name in _SHARED:
+            places = {value: place for place, value in enumerate(dict.fromkeys(column))}
+            told[name] = [list(places), [places[value] for value in column]]
+        elif any(value != _DEFAULTS[name] for value in column):
+            told[name] = column
+    bare = replace(result, items=())
+    body = [len(result.items), told, msgspec.msgpack.encode(bare, enc_hook=_plain)]
+    return zlib.compress(msgspec.msgpack.encode(body, enc_hook=_plain), 1)
+
+
+def unpacked(packed: bytes) -> Result:
+    count, told, bare = msgspec.msgpack.decode(zlib.decompress(packed))
+    columns: list[Any] = []
+    for name in _FIELDS:
+        column = told.get(name)
+        if column is None:
+            columns.append(repeat(_DEFAULTS[name], count))
+        elif name in _SHARED:
+            values = [tuple(value) if isinstance(value, list) else value for value in column[0]]
+            values = [intern(value) if isinstance(value, str) else value for value in values]
+            columns.append([values[place] for place in column[1]])
+        else:
+            columns.append(column)
+    items = tuple(ItemScore(*row) for row in zip(*columns, strict=True))
+    return replace(_decoder().decode(bare), items=items)
+
+
+@cache
+def _decoder() -> "msgspec.msgpack.Decoder[Result]":
+    return msgspec.msgpack.Decoder(Result)
+
+
+def _plain(value: Any) -> Any:
+    """numpy's numbers as Python's."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not kept")
+
+
+def _same(kept: Result, result: Result) -> bool:
+    """To the last digit and type, not-a-numbers included."""
+    return pack(kept) == pack(result) and _bare(kept) == _bare(result)
+
+
+def _bare(result: Result) -> str:
+    """Everything but items, as text, in which a list is no tuple."""
+    return repr([getattr(result, name) for name in result.__slots__ if name != "items"])

@@ -1,0 +1,102 @@
+"""Scores kept between starts: the same to the last digit, and none where anything has changed or is not sound."""
+
+from contextlib import closing
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from view_case import fill, prepared
+
+import eqlab as api
+from eqlab.core.runs import PEOPLE
+from eqlab.runs import score
+from eqlab.store.access import open_reader
+from eqlab.store.kept_scores import KeptScores, pack, unpacked, without_texts
+from eqlab.store.store import Store
+from eqlab.view.shelf import Shelf
+
+SIX = ("eqbench", "emotionbench", "empathy", "emobench", "dialogue", "seceu")
+
+
+def look(where, looked=()):
+    """The results that a new process would have, and of how many it scored the answers."""
+    shelf, scored = Shelf(str(where)), []
+    shelf._looked.update(looked)
+    answered = score._answered
+    with (
+        closing(KeptScores(str(where))) as shelf._kept,
+        open_reader(str(where)) as store,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(score, "_answered", lambda *given: (scored.append(given[0]), answered(*given))[1])
+        shelf.read(store)
+    return [result for run in shelf.snapshot.runs for result in run.results], len(scored)
+
+
+@pytest.fixture
+def where(tmp_path):
+    fill(tmp_path / "s.db", prepared(repeats=2))
+    return tmp_path / "s.db"
+
+
+def test_a_second_start_scores_nothing_and_has_the_same_results(where):
+    first, scored = look(where)
+    again, nothing = look(where)
+    assert (scored, nothing) == (3, 0)
+    assert again == first
+    assert all(result.items and not result.items[0].text for result in again)
+
+
+@pytest.mark.parametrize("name", SIX)
+def test_a_result_comes_back_to_the_last_digit(tmp_path, name):
+    run = fill(tmp_path / "s.db", prepared(("lab/careful",), (name,), limit=2, items="open"))
+    with Store(str(tmp_path / "s.db")) as store:
+        (result,) = map(without_texts, api.results(store, run))
+    back = unpacked(pack(result))
+    assert (back, pack(back)) == (result, pack(result))
+
+
+def test_what_has_changed_is_scored_again(where, tmp_path, monkeypatch):
+    look(where)
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[[price]]\nmodels = ["lab/hasty"]\ninput = 1.0\noutput = 1.0\n')
+    monkeypatch.setenv("EQLAB_PRICES", str(prices))
+    assert look(where)[1] == 1  # the one whose price is known now
+    fill(where, prepared(("lab/careful",), ("seceu",), limit=2))
+    assert look(where)[1] == 1  # the new run alone
+    monkeypatch.setattr("eqlab.store.kept_scores._code", lambda: "another version")
+    assert look(where)[1] == 4
+
+
+def test_where_other_runs_count_theirs_must_not_have_changed_either(where):
+    assert look(where, {"eqbench"})[1] == 3  # as of a benchmark that looks at all its runs
+    assert look(where)[1] == 0
+    fill(where, prepared(("lab/careful",), ("seceu",), limit=2))
+    assert look(where)[1] == 4
+
+
+def test_a_run_under_way_and_people_are_not_kept(tmp_path):
+    run = fill(tmp_path / "s.db", prepared(("lab/careful",)), leave=4)
+    look(tmp_path / "s.db")
+    assert look(tmp_path / "s.db")[1] == 1
+    with Store(str(tmp_path / "s.db")) as store:
+        stored = store.find_run(run)
+    assert score._stamp((stored, PEOPLE, stored.config.benchmarks[0]), None, "1") == ""
+
+
+def test_a_damaged_file_is_made_anew(where):
+    first, _ = look(where)
+    path = KeptScores(str(where)).path
+    path.write_bytes(b"no database at all " * 100)
+    assert look(where) == (first, 3)
+    assert look(where) == (first, 0)
+    with closing(KeptScores(str(where))) as kept:
+        kept._do("UPDATE kept SET result = substr(result, 1, 40)", ())
+    assert look(where) == (first, 3)
+
+
+def test_where_nothing_can_be_kept_everything_is_scored(where, tmp_path):
+    (tmp_path / "home").mkdir(exist_ok=True)
+    (tmp_path / "home" / "scores").write_text("a file where the folder should be")
+    assert look(where)[1] == look(where)[1] == 3

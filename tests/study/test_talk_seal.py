@@ -1,0 +1,48 @@
+"""What is said in a talk is under the chain of events and under a seal, like an answer to a page."""
+
+import time
+
+import pytest
+from sqlalchemy import update
+from talk_case import talk_design, talked
+
+from eqlab.store.schema import answers
+from eqlab.store.store import Store
+from eqlab.store.study.lock import lock_plan, standing
+from eqlab.store.study.participation import Participation
+from eqlab.store.study.studies import create_study
+from eqlab.study.results.analysis import analysis_code, analysis_libraries
+from eqlab.study.results.bundle import exported_breaks, exported_data
+from eqlab.study.results.export import export_all
+from eqlab.study.results.lock_file import check_seal, make_seal, stored_breaks, stored_data
+
+
+@pytest.mark.parametrize(
+    ("whose", "values"),
+    [
+        (answers.c["values"].contains('"leaves": 1'), {"status": "refused"}),  # the feeling at the end counts no more
+        (answers.c.model != "", {"text": "Something kinder."}),
+        (answers.c.model != "", {"model": "another"}),
+    ],
+)
+def test_a_turn_that_was_changed_is_found_out(tmp_path, server, whose, values):
+    server.reply = lambda body, number: f"That sounds hard, {number} times."
+    design = talk_design(tmp_path, f"http://127.0.0.1:{server.port}/v1")
+    with Store(str(tmp_path / "talks.db")) as store:
+        create_study(store, design, "", "test", {})
+        lock_plan(Participation(store, design), *analysis_code(), "ada", analysis_libraries())
+        time.sleep(0.01)
+        talked(design, store, 2)
+    with Store(str(tmp_path / "talks.db")) as store:
+        participation = Participation(store, design)
+        seal = make_seal(participation, "ada")
+        export_all(participation, tmp_path / "out", "ada")
+        since = seal["sealed_at"]
+        assert check_seal(seal, *stored_data(participation), stored_breaks(participation, since)).holds
+        assert check_seal(seal, *exported_data(tmp_path / "out"), exported_breaks(tmp_path / "out", since)).holds
+        assert standing(participation, *analysis_code(), analysis_libraries()).label == "interim"
+        with store.engine.begin() as connection:
+            assert connection.execute(update(answers).where(whose).values(**values)).rowcount == 2
+        found = standing(participation, *analysis_code(), analysis_libraries())
+        assert (found.label, "the answers of 2 people" in found.reason) == ("exploratory", True)
+        assert check_seal(seal, *stored_data(participation)).changed == 2
