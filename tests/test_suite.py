@@ -1,6 +1,7 @@
 """What the suite itself promises to whoever runs it."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -110,3 +111,33 @@ def test_what_a_command_puts_into_the_environment_ends_with_its_test():
     command = [*PYTEST, "-p", "no:randomly", *(str(ROOT / "tests" / test) for test in tests)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=os.environ | ALONE, timeout=300)
     assert done.returncode == 0, done.stdout
+
+
+ONLY_THE_SLICE = """
+import re, sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+pinned = set(re.findall(r"^([a-z0-9-]+)==", Path("requirements/slice.txt").read_text(), re.M)) | {"eqlab", "pip"}
+owners = packages_distributions()
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        names = {re.sub("[-_.]+", "-", owner).lower() for owner in owners.get(name, ())}
+        if names and not names & pinned:
+            raise ModuleNotFoundError(f"{name} is not in requirements/slice.txt", name=name)
+
+sys.meta_path.insert(0, Missing())
+"""
+
+
+def test_the_slice_needs_only_what_is_installed_for_it(tmp_path):
+    """The second interpreter has fewer packages: a test that imports another one would fail there, and only there."""
+    (tmp_path / "only_the_slice.py").write_text(ONLY_THE_SLICE)
+    folders = re.search(r"^SLICE \?= (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    command = [sys.executable, "-m", "pytest", "-p", "only_the_slice", "--collect-only", "-q", "-n", "0", *folders]
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, env=os.environ | {"PYTHONPATH": path}, timeout=300
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]

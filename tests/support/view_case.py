@@ -4,8 +4,6 @@ import html
 import random
 import re
 
-from starlette.testclient import TestClient
-
 import eqlab as api
 from eqlab.core.answers import Answer
 from eqlab.runs.identity import provenance
@@ -72,6 +70,8 @@ class View:
             self.site.shelf.read(store)
 
     def browser(self, **headers):
+        from starlette.testclient import TestClient
+
         return TestClient(self.app, base_url=BASE, headers={"Sec-Fetch-Site": "same-origin", **headers})
 
     def get(self, path, code=200, **params):
