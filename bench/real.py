@@ -1,21 +1,24 @@
 """Other people's software, tried: gets what can be had, runs tests/real, and makes the table of docs/evidence/real.md.
 
-    python bench/real.py [--install-only | --no-install] [--only EXPRESSION]
+    python bench/real.py [--install-only [NAME …] | --no-install] [--only EXPRESSION]
 
 What is fetched (npm and the package index, 2 GB with torch) lies in EQLAB_REAL, else in the user's cache."""
 
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import venv
+from collections.abc import Collection
 from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "evidence" / "real.md"
+OTHERS = ("aimock", "litellm", "transformers")
 _BEGIN, _END = "<!-- bench/real.py -->", "<!-- end -->"
 _NOT_HAD = (
     ("OpenAI, Anthropic, Google, Azure themselves", "no account here: their dialects as aimock and litellm write them"),
@@ -24,17 +27,17 @@ _NOT_HAD = (
 )
 
 
-def install() -> None:
+def install(names: Collection[str]) -> None:
     """Each into a folder of its own, once."""
     from other_servers import AIMOCK, LITELLM, TORCH, TRANSFORMERS, place
 
     place().mkdir(parents=True, exist_ok=True)
-    if not (place() / "aimock/node_modules").exists():
+    if "aimock" in names and not (place() / "aimock/node_modules").exists():
         (place() / "aimock").mkdir(exist_ok=True)
         _told(["npm", "install", "--silent", "--prefix", str(place() / "aimock"), AIMOCK])
     for name, steps in {"litellm": [LITELLM], "transformers": [TORCH, TRANSFORMERS]}.items():
         python = place() / name / "bin" / "python"
-        if not python.exists():
+        if name in names and not python.exists():
             venv.create(place() / name, with_pip=True)
             for package in steps:
                 _told([str(python), "-m", "pip", "install", "--quiet", package])
@@ -42,7 +45,7 @@ def install() -> None:
 
 def _told(command: list[str]) -> None:
     print(" ".join(command), flush=True)
-    if subprocess.run(command, check=False).returncode:
+    if not shutil.which(command[0]) or subprocess.run(command, check=False).returncode:
         print("  that failed; what needs it is skipped, and the table says so", flush=True)
 
 
@@ -80,7 +83,7 @@ def table(rows: list[dict[str, str]], before: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--install-only", action="store_true")
+    parser.add_argument("--install-only", nargs="*", choices=OTHERS, metavar="NAME", help="all, or aimock and so on")
     parser.add_argument("--no-install", action="store_true", help="browsers need none of it")
     parser.add_argument("--only", default="", help="as pytest -k; rows of other software stay")
     arguments = parser.parse_args()
@@ -88,8 +91,8 @@ def main() -> None:
     os.environ["EQLAB_REAL_ALL"] = "1"
     sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests")]
     if not arguments.no_install:
-        install()
-    if arguments.install_only:
+        install(arguments.install_only or OTHERS)
+    if arguments.install_only is not None:
         return
     rows = tests(arguments.only)
     text = PAGE.read_text("utf-8")

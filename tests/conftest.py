@@ -90,23 +90,23 @@ def absent(what: str) -> NoReturn:
     pytest.skip(what)
 
 
-def published_folder() -> Path:
-    return Path(os.environ.get("EQLAB_DATA") or ROOT.parent / "shared" / "published")
+PUBLISHED = Path(os.environ.get("EQLAB_DATA") or ROOT.parent / "shared" / "published")
+"""Decided before any test: each has an environment without the variable."""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """In CI everything must be there: what is not is said before hundreds of tests fail for it."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter and os.environ.get("CI") and not (published_folder() / "eqbench").is_dir():
-        reporter.write_line(f"CI without the published data: not in {published_folder()}; tests of them will fail.")
+    if reporter and os.environ.get("CI") and not (PUBLISHED / "eqbench").is_dir():
+        reporter.write_line(f"CI without the published data: not in {PUBLISHED}; tests of them will fail.")
 
 
 @pytest.fixture(scope="session")
 def published() -> Path:
     """The published data, from EQLAB_DATA or ../shared/published."""
-    if not (published_folder() / "eqbench").is_dir():
+    if not (PUBLISHED / "eqbench").is_dir():
         absent("the published data are not here; set EQLAB_DATA")
-    return published_folder()
+    return PUBLISHED
 
 
 @pytest.fixture(scope="session")

@@ -61,6 +61,14 @@ KINDS = {
     "reply": {"arms": (), "top": "limit = 2", "tables": PLAIN},
     "seceu": {"arms": (), "top": "limit = 2", "tables": PLAIN},
     "eqbench": {"arms": (), "top": "limit = 2", "tables": PLAIN},
+    "evoked": {
+        "arms": (),
+        "top": 'limit = 2\ninstruments = ["PANAS"]\narms_by = "emotion"',
+        "tables": "[checks]\nattention = 0\n",
+    },
+    "emobench": {"arms": (), "top": "limit = 2", "tables": PLAIN},
+    "culemo": {"arms": (), "top": 'limit = 2\nitems = "published"', "tables": PLAIN},
+    "tombench": {"arms": (), "top": 'limit = 2\nitems = "published"', "tables": PLAIN},
 }
 
 
@@ -89,6 +97,12 @@ def walked(browser, site, study):
     return pages
 
 
+def listen(browser, folder, urls):
+    """WebKitGTK's console on pages that an address alone opens."""
+    if browser.name == "WebKitGTK" and browser.mode == "with scripts":
+        assert webkit_console(folder / "console", urls) == []
+
+
 @pytest.mark.claims
 def test_an_error_in_the_console_is_noticed(browser, tmp_path):
     """Else every other test here would pass by its deafness."""
@@ -111,7 +125,8 @@ def test_an_error_in_the_console_is_noticed(browser, tmp_path):
 
 
 @pytest.mark.claims
-def test_every_kind_of_study_to_its_end(browser, tmp_path, record_property):
+def test_every_kind_of_study_to_its_end(browser, published, tmp_path, monkeypatch, record_property):
+    monkeypatch.setenv("EQLAB_DATA", str(published))
     done = []
     with served(tmp_path, whole_design()) as site:
         pages = walked(browser, site, "small")
@@ -128,6 +143,7 @@ def test_every_kind_of_study_to_its_end(browser, tmp_path, record_property):
             pages = walked(browser, site, kind)
             assert site.answered() == pages - 2, kind
             done.append(f"{kind}: {pages} sent, {site.answered()} stored")
+            listen(browser, folder, [site.link(study=kind)])
     what = f"studies of {len(done)} kinds to the last page, {browser.mode}"
     tried(record_property, browser.name, browser.version, what, "; ".join(done))
 
@@ -148,6 +164,7 @@ def test_report_and_view(browser, skilled_store, eqlab, tmp_path, record_propert
         made_site.shelf.settle(60)
         browser.go(address)
         assert "lab/careful is best" in browser.js("document.body.innerText")
+        listen(browser, tmp_path, [(tmp_path / "r.html").as_uri(), address])
     assert [one for one in browser.problems if "live" not in one] == []
     what = f"report with its item pages from disk, eqlab view, {browser.mode}"
     tried(record_property, browser.name, browser.version, what, "read, followed, no error")
@@ -159,6 +176,7 @@ def test_a_talk_to_its_end(browser, server, tmp_path, record_property):
     scripts = browser.mode == "with scripts"
     browser.problems.clear()
     with talking(tmp_path, server) as site:
+        listen(browser, tmp_path, [f"{site.base}/s/talk?PID=p-0"])
         browser.go(f"{site.base}/s/talk?PID=p-1")
         browser.leave("document.querySelector('#agree').click()")
         for turn, feeling in enumerate((35, 80)):
@@ -212,9 +230,7 @@ def test_the_leaderboard(browser, published, tmp_path, record_property):
     if browser.mode == "with scripts":
         browser.until("document.querySelector('#said').innerText.length > 20")
         done.append("two models compared")
-        if browser.name == "WebKitGTK":
-            pages = [(built.folder / name).as_uri() for name in ("index.html", "compare.html")]
-            assert webkit_console(tmp_path / "console", pages) == []
+    listen(browser, tmp_path, [(built.folder / name).as_uri() for name in ("index.html", "compare.html")])
     assert browser.problems == []
     tried(record_property, browser.name, browser.version, f"leaderboard from disk, {browser.mode}", ", ".join(done))
 
@@ -246,6 +262,5 @@ def test_the_documentation(browser, documentation, tmp_path, record_property):
         assert browser.js("document.querySelector('main').innerText.length") > 200, page
         assert browser.problems == [], page
     done = f"{len(pages)} pages read"
-    if browser.mode == "with scripts" and browser.name == "WebKitGTK":
-        assert webkit_console(tmp_path / "console", [f"{address}/{page}" for page in pages[::6]]) == []
+    listen(browser, tmp_path, [f"{address}/{page}" for page in pages[::6]])
     tried(record_property, browser.name, browser.version, f"this documentation, served, {browser.mode}", done)

@@ -132,6 +132,11 @@ def test_what_init_refuses(store):
             study_text("rating", store, study_id=taken)
 
 
+def test_the_way_out_of_items_that_a_kind_does_not_have_is_a_line_of_its_file(store):
+    with pytest.raises(UsageError, match='Write items = "published"'):
+        design_of(study(store, "culemo", items="open"), store)
+
+
 def test_a_new_file_pays_enough_and_leaves_the_time_to_the_page(store):
     """The consent page works out the minutes itself: a text of its own said 7 beside its 5."""
     text = study_text("rating", store)

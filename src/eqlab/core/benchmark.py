@@ -229,7 +229,9 @@ def check_item_set(benchmark: Benchmark, item_set: str, flag: str = "--items") -
     if item_set == OWN:
         raise UsageError(f"{benchmark.name} takes no items of your own.", f"Leave it out with -b, or drop {flag}.")
     shipped = [name for name in there if name != OWN]
-    way_out = f"Write {' or '.join(f'{flag} {name}' for name in shipped)}." if shipped else f"Give {flag} a file."
+    mark = '"' if flag.endswith("=") else ""
+    written = " or ".join(f"{flag} {mark}{name}{mark}" for name in shipped)
+    way_out = f"Write {written}." if shipped else f"Give {flag} a file."
     # a benchmark that no run can name says what to do instead
     raise UsageError(f"{benchmark.name} has no {item_set} items.", getattr(benchmark, "way_out", way_out))
 
