@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from filled_studies import template_text
 from judge_case import replies
+from made_studies import made
 
 import eqlab as api
 from eqlab.core.errors import DataError, UsageError
@@ -132,9 +133,9 @@ def test_what_init_refuses(store):
             study_text("rating", store, study_id=taken)
 
 
-def test_the_way_out_of_items_that_a_kind_does_not_have_is_a_line_of_its_file(store):
+def test_the_way_out_of_items_that_a_kind_does_not_have_is_a_line_of_its_file(store, tmp_path):
     with pytest.raises(UsageError, match='Write items = "published"'):
-        design_of(study(store, "culemo", items="open"), store)
+        made(tmp_path, store, "culemo", arms=(), top='items = "open"')
 
 
 def test_a_new_file_pays_enough_and_leaves_the_time_to_the_page(store):
