@@ -77,6 +77,8 @@ class _Socket(Browser):
         while True:
             came = json.loads(self._socket.recv(PATIENCE))
             if came.get("id") == self._number:
+                if "navigated" in str(came.get("error")):  # the page that was asked has just been left: ask the next
+                    return self.call(method, **parameters)
                 assert "error" not in came, came
                 return dict(came["result"])
             self.heard(came.get("method", ""), came.get("params", {}))
