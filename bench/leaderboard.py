@@ -2,7 +2,7 @@
 
 Takes the published EQ-Bench results, copies them under other names until there are enough (each reply gets a mark of
 its own, so that no copy is recognised as one), and builds the site in a fresh process as a user would. The promise is
-under 5 s and under 200 kB for 100 models; measure on a quiet machine.
+under 5 s for 100 models and a front page under 150 kB for any number; measure on a quiet machine.
 
     python bench/leaderboard.py --data DIR [--models 100]
 """

@@ -296,3 +296,23 @@ def test_every_benchmark_can_be_shown_and_exported_trial_by_trial(eqlab, server,
     assert "read: " in eqlab("show", "last", "--limit", 3).out
     assert eqlab("export", "last", "-o", "x.parquet").code == 0
     assert pl.read_parquet(tmp_path / "x.parquet").height == asked
+
+
+def test_show_scores_whom_it_shows_and_leaves_nothing_open(eqlab, tmp_path, monkeypatch):
+    """A run of many models is not scored to show twenty answers of the first; what was not read is let go in time."""
+    pytest.importorskip("starlette")
+    from view_case import fill, prepared
+
+    from eqlab.runs import score
+
+    monkeypatch.setattr("eqlab.store.reader._PAGE", 2)
+    fill(tmp_path / "s.db", prepared(benchmarks=("eqbench", "emotionbench"), limit=4, items="open"))
+    scored, result_of, left = [], score.result_of, []
+    monkeypatch.setattr(score, "result_of", lambda known, job: (scored.append(job[1]), result_of(known, job))[1])
+    monkeypatch.setattr(sys, "unraisablehook", left.append)
+    shown = eqlab("runs", "show", "last", "--limit", 3, "--store", tmp_path / "s.db")
+    assert shown.out.count("lab/careful · eqbench") == 3
+    assert scored == ["model:lab/careful"]
+    eqlab("runs", "show", "last", "--limit", 1000, "--store", tmp_path / "s.db")
+    assert set(scored) == {"model:lab/careful", "model:lab/hasty", "model:lab/terse"}
+    assert not left

@@ -1,5 +1,10 @@
 """Scores kept between starts: the same to the last digit, and none where anything has changed or is not sound."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from contextlib import closing
 
 import pytest
@@ -100,3 +105,51 @@ def test_where_nothing_can_be_kept_everything_is_scored(where, tmp_path):
     (tmp_path / "home").mkdir(exist_ok=True)
     (tmp_path / "home" / "scores").write_text("a file where the folder should be")
     assert look(where)[1] == look(where)[1] == 3
+
+
+_WRITER = """
+import sys
+from eqlab.store.kept_scores import KeptScores
+kept = KeptScores(sys.argv[1])
+((blob,),) = kept._do("SELECT result FROM kept LIMIT 1", ())
+for number in range(10**9):
+    kept._do("REPLACE INTO kept VALUES ('r', ?, 'b', 'i', 's', 0, ?)", (str(number % 50), blob * (1 + number % 7)))
+    kept._do("UPDATE kept SET looked = looked", ())
+    if number == 20:
+        print("writing", flush=True)
+"""
+
+
+def killed_while_writing(where, after):
+    """Another process that keeps scores of the same store, ended by -9 in the middle of it; its log stays."""
+    with subprocess.Popen([sys.executable, "-c", _WRITER, str(where)], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout.readline() == b"writing\n"
+        time.sleep(after)
+        os.kill(writer.pid, signal.SIGKILL)
+    assert KeptScores(str(where)).path.with_name(f"{KeptScores(str(where)).path.name}-wal").stat().st_size
+
+
+@pytest.mark.parametrize("after", [0.0, 0.013, 0.05])
+def test_killed_while_writing_the_next_start_has_the_same_results(where, after):
+    first, _ = look(where)
+    killed_while_writing(where, after)
+    assert look(where) == (first, 0)
+    with closing(KeptScores(str(where))) as kept:
+        assert kept._do("PRAGMA integrity_check", ()) == [("ok",)]
+
+
+def test_files_of_stores_that_nobody_looks_at_any_more_go(tmp_path, monkeypatch):
+    monkeypatch.setattr("eqlab.store.kept_scores.MOST", 3)
+    made = []
+    for number in range(5):
+        with closing(KeptScores(str(tmp_path / f"{number}.db"))) as kept:
+            kept._do("SELECT 1", ())
+            os.utime(kept.path, (number, number))
+            kept.path.with_name(f"{kept.path.name}-wal").write_bytes(b"")
+            made.append(kept.path)
+    with closing(KeptScores(str(tmp_path / "2.db"))) as kept:
+        kept._do("SELECT 1", ())
+    with closing(KeptScores(str(tmp_path / "5.db"))) as kept:
+        kept._do("SELECT 1", ())
+        assert sorted(made[0].parent.glob("*.db")) == sorted([made[2], made[4], kept.path])
+    assert not any(path.with_name(f"{path.name}-wal").exists() for path in (made[0], made[1], made[3]))

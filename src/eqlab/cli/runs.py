@@ -12,7 +12,7 @@ from eqlab.core.plural import many
 from eqlab.core.settings import read_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from eqlab.core.benchmark import Scored
     from eqlab.core.results import ItemScore
@@ -179,6 +179,7 @@ def show(
     as_json: JsonFlag = False,
 ) -> None:
     """Show a run item by item: prompt, every raw reply, parsed values, score."""
+    from contextlib import closing
     from itertools import islice
 
     from eqlab.cli.plain import harmless, print_json
@@ -191,21 +192,22 @@ def show(
     with open_reader(store) as opened:
         stored = opened.find_run(run)
         pairs = [(who, config) for who, config in stored.config.pairs() if subject in who]
-        matches = _matches(opened, stored.id, pairs, item or (), status)
-        shown = list(islice(matches, limit))
-        if as_json:
-            print_json([_as_json(match) for match in shown])
-            return
-        for text in _replaced(opened, stored.id, pairs):
-            typer.secho(harmless(f"! {text}"), fg="yellow")
-        for text in _placed(opened, stored, pairs):
-            typer.echo(harmless(text))
-        for match in shown:
-            _print(match, prompt=prompt)
-        if item or status:
-            more = sum(1 for _ in matches)
-        else:  # reading everything only to count it would take long
-            more = opened.planned_count(stored.id, [who for who, _ in pairs]) - len(shown)
+        with closing(_matches(opened, stored.id, pairs, item or (), status)) as matches:
+            shown = list(islice(matches, limit))
+            if as_json:
+                print_json([_as_json(match) for match in shown])
+                return
+            for text in _replaced(opened, stored.id, pairs):
+                typer.secho(harmless(f"! {text}"), fg="yellow")
+            subjects = {match[0] for match in shown}
+            for text in _placed(opened, stored, [pair for pair in pairs if pair[0] in subjects]):
+                typer.echo(harmless(text))
+            for match in shown:
+                _print(match, prompt=prompt)
+            if item or status:
+                more = sum(1 for _ in matches)
+            else:  # reading everything only to count it would take long
+                more = opened.planned_count(stored.id, [who for who, _ in pairs]) - len(shown)
     if more:
         typer.echo(f"{more} more; raise --limit, or choose with --item or --status.", err=True)
     elif not shown:
@@ -223,7 +225,7 @@ def _replaced(opened: "Reader", run: str, pairs: "Sequence[tuple[str, BenchmarkC
 
 
 def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, BenchmarkConfig]]") -> "Iterator[str]":
-    """Where among people each subject stands, of benchmarks that people have taken: only these are scored for it."""
+    """Where among people these subjects stand, of benchmarks that people have taken: only these are scored for it."""
     from eqlab.benchmarks.registry import load
     from eqlab.core.benchmark import Normed
     from eqlab.core.text import place_sentences
@@ -250,7 +252,7 @@ def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, B
 
 def _matches(
     opened: "Reader", run: str, pairs: "Sequence[tuple[str, BenchmarkConfig]]", items: "Sequence[str]", status: str
-) -> "Iterator[Match]":
+) -> "Generator[Match, None, None]":
     from eqlab.benchmarks.registry import load
     from eqlab.core.benchmark import Talks
 

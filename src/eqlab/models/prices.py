@@ -222,7 +222,11 @@ def usage_of(attempts: Sequence[tuple[str, Answer]], model: ModelConfig, config:
         by_seat |= {name: prices.of(other) for name, other in benchmark.seats(config.options).items()}
     currencies = {price.currency for price in by_seat.values() if price and price.currency}
     one = len(currencies) < 2  # amounts in two currencies have no sum
-    costs = [cost_of(answer, by_seat.get(seat)) if one else None for seat, answer in attempts]
+    unknown = not any(by_seat.values())
+    costs = [
+        cost_of(answer, by_seat.get(seat)) if one and (answer.usage or not unknown) else None
+        for seat, answer in attempts
+    ]
     free = by_seat[""] == FREE and not currencies
     return total([answer for _, answer in attempts], costs, "" if free else next(iter(currencies), "USD"))
 

@@ -90,15 +90,13 @@ def shared_caveats(group: Group) -> tuple[str, ...]:
 
 
 def score_rows(
-    lines: Sequence[ScoreLine], surface: Surface, scale: figures.Range, marks: Sequence[RowMarks], caption: str = "",
-    more: str = "",
+    lines: Sequence[ScoreLine], surface: Surface, scale: figures.Range, marks: Sequence[RowMarks], caption: str = ""
 ) -> Markup:  # fmt: skip
     """The one table of scores, sortable, with whiskers; `marks`: what a page shows of each row beside its cells."""
     valued = [replace(mark, values=value) for mark, value in zip(marks, sort_values(lines, surface), strict=True)]
     return sortable_table(
-        score_table(lines, surface), valued, axis=figures.axis(scale), after="interval", caption=Markup(caption),
-        more=more,
-    )  # fmt: skip
+        score_table(lines, surface), valued, axis=figures.axis(scale), after="interval", caption=Markup(caption)
+    )
 
 
 def whisker_of(group: Group, row: Row) -> Markup:

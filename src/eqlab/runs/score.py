@@ -185,10 +185,9 @@ class _Seen:
 def names_of(attempts: Iterable[tuple[str, Answer]]) -> dict[str, dict[str, int]]:
     """Who answered, by seat; lost requests and replies without a name are passed over."""
     found: dict[str, dict[str, int]] = {}
-    told = Counter([(seat, answer.model, answer.status == "error") for seat, answer in attempts])
-    for (seat, name, lost), count in told.items():
-        if name and not lost:
-            found.setdefault(seat, {})[name] = count
+    named = [(seat, answer.model) for seat, answer in attempts if answer.model and answer.status != "error"]
+    for (seat, name), count in Counter(named).items():
+        found.setdefault(seat, {})[name] = count
     return found
 
 

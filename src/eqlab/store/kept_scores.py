@@ -27,6 +27,8 @@ Key = tuple[str, str, str, str]
 """Run, subject, benchmark, item set."""
 _SHARED = ("item", "trial", "status", "title", "group", "topics", "cluster")
 """Fields of items in which the same few values come again and again."""
+MOST = 32
+"""Stores whose scores are kept; of more, those that were looked at longest ago go, as do those that are gone."""
 _TABLE = """
     CREATE TABLE IF NOT EXISTS kept (
         run TEXT, subject TEXT, benchmark TEXT, item_set TEXT, stamp TEXT, looked INTEGER, result BLOB,
@@ -86,8 +88,7 @@ class KeptScores:
                 self.close()
         except sqlite3.DatabaseError:
             self._drop()
-            with suppress(OSError):
-                self.path.unlink(missing_ok=True)
+            _remove(self.path)
         except OSError:
             self.close()
         return []
@@ -104,6 +105,8 @@ class KeptScores:
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        os.utime(self.path)
+        _forget_oldest(self.path.parent)
         connection = sqlite3.connect(self.path, timeout=1, isolation_level=None)
         try:
             for command in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=OFF", _TABLE):  # it can be made again
@@ -112,6 +115,19 @@ class KeptScores:
             connection.close()
             raise
         return connection
+
+
+def _forget_oldest(folder: Path) -> None:
+    with suppress(OSError):  # another process does the same
+        for path in sorted(folder.glob("*.db"), key=lambda path: path.stat().st_mtime_ns)[:-MOST]:
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    """With its log, and that first: it must not be taken for the log of a new file of this name."""
+    with suppress(OSError):
+        for part in (f"{path}-wal", f"{path}-shm", path):
+            Path(part).unlink(missing_ok=True)
 
 
 def _stamp(stamp: str) -> str:

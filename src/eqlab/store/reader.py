@@ -267,14 +267,14 @@ class Reader(ABC):
         )
         page: list[tuple[str, int, list[Answer]]] = []
         attempts: list[Answer] = []
-        last: tuple[int, str] | None = None
+        last_position, last_who = -1, ""
         with sound(self.shown):
             for (
                 attempt, text, state, said, note, reasoning, model, temperature, latency, retries, tokens_in,
                 tokens_out, finish, at, sent, usage, trial, repeat, position, who,
             ) in self.rows(query, values):  # fmt: skip
-                if last is None or position != last[0] or who != last[1]:
-                    last = position, who
+                if position != last_position or who != last_who:
+                    last_position, last_who = position, who
                     if len(page) == _PAGE:
                         yield from self._with_trials(page)
                         page = []
@@ -282,10 +282,9 @@ class Reader(ABC):
                     page.append((trial, repeat, attempts))
                 if attempt is not None:  # else a trial without an answer
                     answer = Answer(
-                        run=run, trial=trial, subject=who, repeat=repeat, attempt=attempt, text=text, status=state,
-                        values=_read_values(said), note=note, reasoning=reasoning, model=model,
-                        temperature=temperature, latency=latency, transport_retries=retries, tokens_in=tokens_in,
-                        tokens_out=tokens_out, finish=finish, at=at, sent=_read(sent), usage=_read(usage),
+                        run, trial, who, repeat, attempt, text, state, _read_values(said), note, reasoning, model,
+                        temperature, latency, retries, tokens_in, tokens_out, finish, at,
+                        orjson.loads(sent) if sent else {}, orjson.loads(usage) if usage else {},
                     )  # fmt: skip
                     attempts.append(answer)
             yield from self._with_trials(page)
@@ -367,10 +366,6 @@ def _asked(run: str, subject: str, benchmark: str) -> tuple[str, dict[str, Any]]
     values = {"run": run, "subject": "person:%" if subject == PEOPLE else subject, "benchmark": benchmark}
     compared = "LIKE" if subject == PEOPLE else "="
     return f"p.run_id = :run AND p.subject {compared} :subject AND p.benchmark = :benchmark", values
-
-
-def _read(text: str | None) -> Any:
-    return orjson.loads(text) if text else {}
 
 
 def _read_values(text: str) -> Any:

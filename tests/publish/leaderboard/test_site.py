@@ -89,11 +89,32 @@ def hundred(entries):
     ][:100]
 
 
-def test_the_front_page_of_a_hundred_models_is_small(entries):
-    made = dict(site_files(BoardSite(boards(hundred(entries)), [], None, [], 1.8e9, "0")))
-    assert made["index.html"].count(b'class="model"') == 100
-    # of which three columns for lost answers take some 25,000, and the error of measurement 8,000
-    assert len(made["index.html"]) < 240_000
+ROW = re.compile(r'<tbody role="rowgroup" class="\w+">.*?</tbody>')
+
+
+def test_the_front_page_of_a_hundred_models_is_small_and_pages_have_them_all(entries, monkeypatch):
+    (board,) = boards(hundred(entries))
+    site = BoardSite([board], [], None, [], 1.8e9, "0")
+    made = {name: content.decode(errors="replace") for name, content in site_files(site)}
+    monkeypatch.setattr("eqlab.publish.leaderboard.site.WHOLE", 1000)
+    whole = dict(site_files(site))["index.html"].decode()
+    front, rows = made["index.html"], ROW.findall(whole)
+    assert len(front.encode()) < 150_000 < len(whole.encode())
+    assert len(rows) == len(board.lines) > 100
+    assert ROW.findall(front) == rows[:50]
+    pages = re.findall(r'href="(table-[^"]+)"', front)
+    assert len(pages) == 2
+    assert [row for page in pages for row in ROW.findall(made[page])] == rows  # to the last figure
+    (said,) = re.findall(r"Reliability of[^<]*", whole)
+    assert all(said in made[page] for page in ("index.html", *pages))
+    at_length = [name for page in pages for name in re.findall(r'<th scope="row"><bdi>([^<]+)</bdi></th>', made[page])]
+    assert at_length == [line.name for line in board.length.lines]
+    assert all(target in made for page in pages for target in re.findall(r'href="([^"#]+\.html)"', made[page]))
+
+
+def test_a_table_that_fits_is_on_the_front_page_alone(files, entries):
+    assert files["index.html"].count('class="model"') == len(entries)
+    assert not any(name.startswith("table-") for name in files)
 
 
 def test_every_table_has_its_files_and_every_link_leads_somewhere(files):

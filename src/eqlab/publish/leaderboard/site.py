@@ -4,7 +4,8 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -15,13 +16,13 @@ from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.ranks import DIFFER
 from eqlab.analysis.special import stdtrit
 from eqlab.comparison.contender import Lost
-from eqlab.comparison.scores import score_records, score_types
+from eqlab.comparison.scores import score_records, score_table, score_types, sort_values
 from eqlab.comparison.verdict import Pair
 from eqlab.core import text
-from eqlab.core.results import Estimate, ItemScore, as_dict
+from eqlab.core.results import Estimate, ItemScore, Table, as_dict
 from eqlab.core.runs import PERSON
 from eqlab.data.figures import published_figures
-from eqlab.publish.components import in_points, inlined, page_bytes, score_rows
+from eqlab.publish.components import in_points, inlined, page_bytes
 from eqlab.publish.groups import Row, group_of
 from eqlab.publish.ladder import asked_published, ladder
 from eqlab.publish.leaderboard.entries import BoardEntry, without_texts
@@ -32,9 +33,13 @@ from eqlab.publish.sections import pages as item_pages
 from eqlab.tables import svg as figures
 from eqlab.tables.cells import rank_text
 from eqlab.tables.data import csv_bytes
-from eqlab.tables.html import RowMarks
+from eqlab.tables.html import RowMarks, sortable_table
 
 MOST_CHANGES = 50
+WHOLE = 64
+"""Rows of all tables together up to which the front page, which stays below 150 kB, has them all."""
+FRONT_ROWS, _FEWEST_ROWS = 50, 10
+"""Rows there of more, of all tables together and of each; pages of their own have them all."""
 TALKS = "talks"
 """The folder of talks to read."""
 _NEAR = 3
@@ -131,6 +136,14 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
     changed = [as_dict(change) for change in site.changed]
     yield from table_files("data/changes", changed, CHANGES)
     yield "compare.html", _compare(site)
+    most = _front_rows(site.boards)
+    scores = partial(board_scores, {board.key: board_rows(board) for board in site.boards})
+    large = [board for board in site.boards if len(board.lines) > most]
+    split = {board.key: item_pages(f"table-{board.key}", len(board.lines)) for board in large}
+    for board in large:
+        for page in split[board.key]:
+            about = {"board": board, "page": page, "pages": split[board.key], "board_scores": scores}
+            yield page.href, _page(site, "board_page.html.j2", **about)
     counted = Counter(entry.origin for board in site.boards for _, entry in board.entered)
     origins = ", ".join(f"{count} × {origin}" for origin, count in sorted(counted.items())) or "nothing"
     yield (
@@ -139,7 +152,9 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
             site,
             "board.html.j2",
             boards=site.boards,
-            board_scores=board_scores,
+            board_scores=scores,
+            most=most,
+            split=split,
             among={board.key: among_published(board) for board in site.boards},
             MOST_CHANGES=MOST_CHANGES,
             changed=site.changed,
@@ -149,6 +164,13 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
             talks=f"{TALKS}/{INDEX}" if talks_of(site) else "",
         ),
     )
+
+
+def _front_rows(boards: Sequence[Board]) -> int:
+    """Of each table, at most."""
+    if sum(len(board.lines) for board in boards) <= WHOLE:
+        return WHOLE
+    return max(_FEWEST_ROWS, FRONT_ROWS // len(boards))
 
 
 def talks_of(site: BoardSite) -> list[Listened]:
@@ -221,10 +243,15 @@ def _rows(items: Sequence[ItemScore]) -> Markup:
     return Markup("\n".join(made))
 
 
-def board_scores(board: Board, caption: str) -> Markup:
-    """A table of the front page. Its rows have no words in their drawings: their cells say them."""
+BoardRows = tuple[Table, list[RowMarks]]
+
+
+def board_rows(board: Board) -> BoardRows:
+    """The table with all its rows: what it says of them together is not said of a page. Rows have no words in their
+    drawings: their cells say them."""
     marks = [
         RowMarks(
+            values=values,
             href=f"models/{entry.id}.html" if (entry := line.entry) and not entry.arm else "",
             flag="" if line.valid else "not valid",
             quiet=line.kind if line.kind != "model" else line.why_no_rank if line.valid else "",
@@ -233,11 +260,18 @@ def board_scores(board: Board, caption: str) -> Markup:
             else figures.bare_whisker(line.estimate, board.scale, line.valid),
             kind=line.kind,
         )
-        for line in board.lines
+        for line, values in zip(board.lines, sort_values(board.score_lines, "board"), strict=True)
     ]
-    return score_rows(
-        board.score_lines, "board", board.scale, marks, caption, Markup(' data-filter="{}"').format(board.label)
-    )
+    return score_table(board.score_lines, "board"), marks
+
+
+def board_scores(tables: Mapping[str, BoardRows], board: Board, caption: str, first: int, last: int) -> Markup:
+    """Some rows of a board's table."""
+    (table, marks), part = tables[board.key], slice(first - 1, last)
+    return sortable_table(
+        replace(table, rows=table.rows[part]), marks[part], axis=figures.axis(board.scale), after="interval",
+        caption=Markup(caption), more=Markup(' data-filter="{}"').format(board.label),
+    )  # fmt: skip
 
 
 def among_published(board: Board) -> Opening | None:
@@ -310,7 +344,11 @@ def _compare(site: BoardSite) -> bytes:
     return _page(site, "compare.html.j2", boards=site.boards, data=Markup(harmless))
 
 
-_SCRIPTS = {"board.html.j2": ("report.js", "board.js"), "compare.html.j2": ("compare.js",)}
+_SCRIPTS = {
+    "board.html.j2": ("report.js", "board.js"),
+    "board_page.html.j2": ("report.js", "board.js"),
+    "compare.html.j2": ("compare.js",),
+}
 
 
 def _page(site: BoardSite, template: str, **values: Any) -> bytes:
