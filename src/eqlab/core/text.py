@@ -193,7 +193,7 @@ def level(value: Any) -> str:
 
 def distance(value: Any, reference: Any) -> float:
     """How far an item's value lies from its reference: of numbers the difference; of anything else nothing, or all."""
-    if is_number(value) and is_number(reference):
+    if all(isinstance(one, int | float) and is_number(one) for one in (value, reference)):
         return abs(float(value) - float(reference))
     return 0.0 if level(value) == level(reference) else math.inf
 
