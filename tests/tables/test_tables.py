@@ -238,5 +238,7 @@ def test_the_value_furthest_from_its_reference():
     assert furthest({"joy": 3, "fear": 1}, {"joy": 1, "fear": 3}) == {"joy", "fear"}
     assert furthest({"joy": 3}, {"joy": 3.0}) == set()
     assert furthest({"what": "b", "why": "c"}, {"what": "b", "why": "a"}) == {"why"}
-    assert furthest({"joy": 3, "other": 9}, {"joy": 2, "fear": 5}) == {"joy"}  # what only one of them names
+    assert furthest({"answer": "b"}, {"answer": "c"}) == {"answer"}
+    assert furthest({"joy": 3}, {"joy": 2}) == set()  # the only number: its score says how far
+    assert furthest({"joy": 3, "fear": 1, "other": 9}, {"joy": 2, "fear": 1, "shame": 5}) == {"joy"}  # named by both
     assert furthest({}, {"joy": 2}) == set()

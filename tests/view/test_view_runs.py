@@ -8,8 +8,9 @@ pytest.importorskip("starlette")
 
 from view_case import View, fill, near, prepared, words
 
+from eqlab.store.access import open_reader
 from eqlab.store.store import Store
-from eqlab.view.shelf import Snapshot
+from eqlab.view.shelf import Shelf, Snapshot
 
 
 def test_the_first_page_answers_who_is_best_and_how_certain(skilled_view):
@@ -85,6 +86,17 @@ def test_from_an_emotion_to_its_items(skilled_view, skilled_store):
     href = re.search(r'href="([^"]+topic=[^"]+)"', heat)[1].replace("&amp;", "&")
     few = skilled_view.client.get(href).text
     assert 0 < few.partition('id="items"')[2].count("/item?") < 24
+
+
+def test_a_table_does_not_wait_for_its_place_among_published_models(skilled_store, monkeypatch):
+    shelf = Shelf(str(skilled_store[0]))
+    shown = []
+    monkeypatch.setattr("eqlab.view.shelf.ladder", lambda group: shown.append(shelf.snapshot.groups))
+    with open_reader(str(skilled_store[0])) as store:
+        shelf.read(store)
+    assert shown == [shelf.snapshot.groups]
+    assert [len(group.rows) for group in shown[0]] == [3]
+    assert shelf.snapshot.ladders == (None,)
 
 
 def test_search_and_benchmark_are_in_the_address(skilled_view, skilled_store):

@@ -199,10 +199,10 @@ def distance(value: Any, reference: Any) -> float:
 
 
 def furthest(item: ItemScore) -> set[str]:
-    """The keys whose values lie furthest from the reference; none where all are as it says."""
+    """The keys whose values lie furthest from the reference; none where all are as it says, or one number is all."""
     far = {key: distance(item.values[key], item.reference[key]) for key in item.values if key in item.reference}
     most = max(far.values(), default=0.0)
-    return {key for key, own in far.items() if own == most > 0}
+    return {key for key, own in far.items() if own == most > 0 and (len(far) > 1 or most == math.inf)}
 
 
 def facts(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
