@@ -128,7 +128,7 @@ def test_two_have_their_wins_with_the_verdict_whatever_is_filtered(skilled_view,
     means = {entry.name: entry.means for entry in own}
     one, other = means["lab/careful"], means["lab/terse"]
     wins, losses = sum(one[item] > other[item] for item in one), sum(one[item] < other[item] for item in one)
-    said = f"lab/careful is better on {wins} of 12 questions, lab/terse on {losses}"
+    said = f"lab/careful does better on {wins} of 12 questions, lab/terse on {losses}"
     two = [f"{run}:model:lab/terse", f"{run}:model:lab/careful"]
     for filters in ({}, {"q": "lakshmi"}, {"delta": "40"}):
         lead = re.search(r'<p class="lead"[^>]*>(.*?)</p>', skilled_view.get("/compare", s=two, **filters), re.DOTALL)

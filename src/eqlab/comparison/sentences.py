@@ -207,10 +207,10 @@ def pair_sentence(pair: Pair, things: str) -> str:
 
 
 def wins_sentence(a: str, b: str, gains: Sequence[float], things: str) -> str:
-    """On how many items each of two is better; `gains`: how much better A is on each."""
+    """On how many items each of two does better; a count, no verdict. `gains`: how much better A is on each."""
     wins, losses = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
     alike = len(gains) - wins - losses
-    said = f"{short_name(a)} is better on {wins} of {len(gains)} {things}, {short_name(b)} on {losses}"
+    said = f"{short_name(a)} does better on {wins} of {len(gains)} {things}, {short_name(b)} on {losses}"
     return f"{said}; on {alike} they are alike." if alike else f"{said}."
 
 
