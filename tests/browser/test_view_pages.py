@@ -8,9 +8,12 @@ from later import Later
 pytest.importorskip("playwright")
 pytest.importorskip("starlette")
 
+from judge_case import replies, world
 from view_case import fill, near, prepared
 
+import eqlab as api
 from browser.accessible import sound
+from eqlab.runs import judge as judging
 from eqlab.store.store import Store
 from eqlab.view.app import make_site, serving
 
@@ -76,6 +79,30 @@ def test_every_other_screen_is_accessible(seen, path):
     check(page)
 
 
+def test_on_a_phone_no_table_and_no_form_is_cut(visit, server, tmp_path):
+    """Rows become cards: nothing must be moved sideways to be read, however long a model's name is."""
+    with api.open_store(str(tmp_path / "s.db")) as store:
+        run = replies(server, store, models=("warm", "lab/" + "a-long-name-of-a-model-" * 3))
+        for judges in (("strict", "mild"), ("later",)):
+            server.reply = world
+            request = judging.JudgeRequest(judges=judges, on=(run,), base_url=server.url)
+            api.run(judging.prepare(request, store, lambda _: None), store, concurrency=4)
+    site = make_site(str(tmp_path / "s.db"))
+    with serving(site) as address:
+        site.shelf.settle(60)
+        page = visit(viewport={"width": 375, "height": 740}, color_scheme="light")
+        page.goto(address)
+        base = page.url.rstrip("/")
+        for path in ("/", "/judges", "/rate", f"/run/{run}", "/studies"):
+            page.goto(base + path)
+            check(page)
+            assert page.evaluate(CUT) == [], path
+
+
+CUT = """[...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth + 1)
+    .map((one) => one.getAttribute("aria-label"))"""
+
+
 def test_search_keys_and_help(seen):
     page = seen(1280, "light")
     page.keyboard.press("/")
@@ -96,13 +123,13 @@ def test_numbers_arrive_and_rows_keep_their_place(visit, tmp_path):
         rows = page.locator("tbody[data-key]")
         expect(rows).to_have_count(2)
         page.locator("input[name=s]").nth(1).check()
-        expect(rows.nth(0).locator("td[data-label=n]")).to_have_text("7")
+        expect(rows.nth(0).locator("td[data-label=usable]")).to_have_text("7 of 12")
         from view_case import _answer
 
         with Store(str(tmp_path / "s.db")) as store:
             late = [one for subject in plan.config.models for one in _last(plan, subject.subject, 5)]
             store.add_answers([_answer(plan, *one, near, 1_790_000_200.0, {}) for one in late])
-        expect(rows.nth(0).locator("td[data-label=n]")).to_have_text("12", timeout=60_000)
+        expect(rows.nth(0).locator("td[data-label=usable]")).to_have_text("12 of 12", timeout=60_000)
         assert page.locator("input[name=s]").nth(1).is_checked()
 
 

@@ -99,6 +99,8 @@ def test_no_difference_says_how_many_questions_would_do():
     (close,) = compared(result("model:a", away[0.5]), result("model:b", draw(4)))
     assert close.pairs[0].needed_range is None  # within its error: nothing can be said
     assert "it would take" not in sentence(close)
+    assert "questions needed" in tables(found)[1].titles
+    assert "questions needed" not in tables(close)[1].titles  # nor is there an empty column
 
 
 def test_the_same_answers_can_never_be_separated():

@@ -6,7 +6,17 @@ import pytest
 from conftest import ROOT
 
 from eqlab.benchmarks.registry import load, names, place, usual
-from eqlab.core.benchmark import Adaptive, Probed, Rated, Source, Talks, check_item_set, file_sources, item_sets_of
+from eqlab.core.benchmark import (
+    Adaptive,
+    Probed,
+    Rated,
+    Source,
+    Talks,
+    asks_of,
+    check_item_set,
+    file_sources,
+    item_sets_of,
+)
 from eqlab.core.errors import UsageError
 
 SOURCE = ROOT / "src" / "eqlab"
@@ -62,6 +72,18 @@ class Undeclared:
     def sources(self, item_set, options):
         other = self.published and item_set == "published"
         return (Source("package", "theirs.toml" if other else "items.toml", "theirs"),)
+
+
+@pytest.mark.parametrize("name", [*names(), "rating"])
+def test_ours_say_what_they_ask(name):
+    asks = asks_of(load(name))
+    assert asks.endswith(".") or asks.endswith("?")
+    assert 40 < len(asks) < 140
+    assert load(name).title not in asks  # for somebody who knows none of these names
+
+
+def test_a_package_may_say_nothing_of_what_it_asks():
+    assert asks_of(object()) == ""
 
 
 def test_item_sets_of_a_package_that_declares_none():

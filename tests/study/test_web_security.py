@@ -11,9 +11,9 @@ from web_case import PROLIFIC, enter, fill, walk
 
 from eqlab.store.schema import answers
 from eqlab.store.study.participation import Participation
-from eqlab.study.web.app import same_origin
+from eqlab.study.web.guard import parse_cookies, same_origin
 from eqlab.study.web.log import where
-from eqlab.study.web.site import Cookies, VisitLimiter, network_of, parse_cookies
+from eqlab.study.web.site import Cookies, VisitLimiter, network_of
 
 # -- cookies -------------------------------------------------------------------------------------------------------
 

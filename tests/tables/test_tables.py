@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.core.results import Column, Estimate, Table, stacked, whiskers
+from eqlab.core import text
+from eqlab.core.results import Column, Estimate, ItemScore, Table, stacked, whiskers
 from eqlab.core.text import visible
 from eqlab.tables import svg
 from eqlab.tables.cells import cell_text, markdown_table, safe
@@ -216,3 +217,28 @@ def test_a_logarithmic_axis_has_equal_steps_for_equal_factors():
     axis = svg.Axis(1, 100, 0, 200, "px", log=True)
     assert [axis.at(value) for value in (1, 10, 100)] == [0, 100, 200]
     assert axis.ticks() == [1, 2, 5, 10, 20, 50, 100]
+
+
+def test_cells_that_are_marked_or_labelled_stay_text():
+    table = Table("t", (Column("a", "a"), Column("b", '<b title="x">')), (("one", "<i>"), ("two", "")))
+    page = str(html_table(table, marked={(0, 1)}, labelled=True))
+    assert "<mark>&lt;i&gt;</mark>" in page
+    assert page.count("data-label=") == 1  # a cell without words has nothing to label
+    assert 'data-label="&lt;b title=&#34;x&#34;&gt;"' in page
+    assert "data-label" not in str(html_table(table))
+    assert "<mark>" not in str(html_table(table))
+
+
+def furthest(values, reference):
+    return text.furthest(ItemScore("i", "t", 1, "ok", 1.0, values=values, reference=reference))
+
+
+def test_the_value_furthest_from_its_reference():
+    assert furthest({"joy": 3, "fear": 8}, {"joy": 1, "fear": 3}) == {"fear"}
+    assert furthest({"joy": 3, "fear": 1}, {"joy": 1, "fear": 3}) == {"joy", "fear"}
+    assert furthest({"joy": 3}, {"joy": 3.0}) == set()
+    assert furthest({"what": "b", "why": "c"}, {"what": "b", "why": "a"}) == {"why"}
+    assert furthest({"answer": "b"}, {"answer": "c"}) == {"answer"}
+    assert furthest({"joy": 3}, {"joy": 2}) == set()  # the only number: its score says how far
+    assert furthest({"joy": 3, "fear": 1, "other": 9}, {"joy": 2, "fear": 1, "shame": 5}) == {"joy"}  # named by both
+    assert furthest({}, {"joy": 2}) == set()

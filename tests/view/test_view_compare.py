@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from view_case import words
+from view_case import View, fill, prepared, words
 
 from eqlab.comparison.compare import compare as compare_entries
 from eqlab.comparison.entries import entries, narrowed
@@ -31,7 +31,7 @@ def test_two_of_a_run(skilled_view, skilled_store):
     page = skilled_view.get("/compare", s=[f"{run}:model:lab/terse", f"{run}:model:lab/careful"], b="eqbench")
     said = words(page)
     assert "lab/careful is better than lab/terse by" in said
-    assert "lab/hasty" not in said
+    assert "lab/hasty" not in said.partition("Take it with you")[0]
     assert "lab/careful − lab/terse" in said  # the better one first
     gaps = gaps_on(page)
     assert gaps == sorted(gaps, key=abs, reverse=True)
@@ -121,18 +121,61 @@ def test_what_nobody_knows_is_said(skilled_view, given, said):
     assert said in words(skilled_view.get("/compare", code=400, s=given))
 
 
-def test_without_a_choice_it_asks_for_one(skilled_view):
-    page = skilled_view.get("/compare")
-    assert "Who is better, and where?" in words(page)
+def test_two_have_their_wins_with_the_verdict_whatever_is_filtered(skilled_view, skilled_store):
+    """Counted here from the points of both, not by the page's own sum."""
+    path, run = skilled_store
+    own, _ = entries(read_sources([run], str(path)))
+    means = {entry.name: entry.means for entry in own}
+    one, other = means["lab/careful"], means["lab/terse"]
+    wins, losses = sum(one[item] > other[item] for item in one), sum(one[item] < other[item] for item in one)
+    said = f"lab/careful does better on {wins} of 12 questions, lab/terse on {losses}"
+    two = [f"{run}:model:lab/terse", f"{run}:model:lab/careful"]
+    for filters in ({}, {"q": "lakshmi"}, {"delta": "40"}):
+        lead = re.search(r'<p class="lead"[^>]*>(.*?)</p>', skilled_view.get("/compare", s=two, **filters), re.DOTALL)
+        assert said in words(lead[1])
+    assert said not in words(skilled_view.get("/compare", s=run)).partition("Ranks")[0]  # of three nobody is chosen
+
+
+def test_beside_two_answers_stands_the_reference_and_what_is_further_from_it_is_marked(skilled_view, skilled_store):
+    run = skilled_store[1]
+    page = skilled_view.get("/compare", s=[f"{run}:model:lab/terse", f"{run}:model:lab/careful"])
+    tables = re.findall(r'<table class="values">.*?</table>', page, re.DOTALL)
+    assert len(tables) == 10
+    marks = 0
+    for table in tables:
+        assert re.findall(r"<th scope=\"col\"[^>]*>([^<]+)", table) == [
+            "lab/careful",
+            "lab/terse",
+            "Reference",
+        ]
+        for row in re.findall(r"<tr><th scope=\"row\".*?</tr>", table):
+            cells = re.findall(r'<td class="num">(.*?)</td>', row)
+            values = [int(words(cell)) for cell in cells]
+            far = [abs(value - values[2]) for value in values[:2]]
+            marks += sum(far)
+            assert ["<mark>" in cell for cell in cells] == [0 < far[0] >= far[1], 0 < far[1] >= far[0], False]
+    assert marks
+
+
+def test_without_a_choice_it_opens_on_the_best_two(skilled_view):
+    reply = skilled_view.client.get("/compare")
+    assert [name for name in ("careful", "hasty", "terse") if name in str(reply.url)] == ["careful", "hasty"]
+    assert "lab/careful is better than lab/hasty by" in words(reply.text)
+    page = reply.text
     (run,) = {held.id for held in skilled_view.site.shelf.look().runs}
     assert f'<a href="/compare?s={run}">lab/careful, lab/hasty, lab/terse</a>' in page
+
+
+def test_with_nobody_to_compare_it_asks_for_a_choice(tmp_path):
+    fill(tmp_path / "s.db", prepared(("lab/careful",), limit=5))
+    assert "Who is better, and where?" in words(View(tmp_path / "s.db").get("/compare"))
 
 
 @pytest.mark.parametrize("given", [("{run}:lab/terse", "last:lab/careful"), ("lab/terse", "lab/careful")])
 def test_a_model_is_named_as_on_the_command_line(skilled_view, skilled_store, given):
     said = words(skilled_view.get("/compare", s=[one.format(run=skilled_store[1]) for one in given]))
     assert "lab/careful is better than lab/terse by" in said
-    assert "lab/hasty" not in said
+    assert "lab/hasty" not in said.partition("Take it with you")[0]
 
 
 def test_words_that_differ_are_marked_and_all_are_escaped():

@@ -1,6 +1,8 @@
 """Nobody looks who was not let in: token, cookie, host, origin, paths; and nothing of a page runs what a reply says."""
 
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -150,12 +152,27 @@ def test_payloads_stay_text(hostile_view, path):
     _harmless(hostile_view.client.get(path).text, styles=int("file=1" in path))  # a file brings its own
 
 
+def test_the_view_starts_without_what_only_a_study_or_a_model_of_ratings_needs():
+    heavy = {"fastapi", "pydantic", "scipy.sparse", "eqlab.study.web.researcher", "eqlab.runs.judge"}
+    code = f"import sys, eqlab.view.app\nprint(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_payloads_stay_text_on_results_and_items(hostile_view):
     one = hostile_view.site.shelf.snapshot.runs[0]
     for result in one.results:
         _harmless(hostile_view.get("/result", run=one.id, subject=result.subject, b="eqbench"))
     for item in dict.fromkeys(line.item for line in one.results[0].items):
         _harmless(hostile_view.get("/item", run=one.id, b="eqbench", item=item))
+
+
+def test_payloads_that_cannot_be_read_stay_text_in_the_list(tmp_path):
+    texts = iter(HOSTILE * 10)
+    run = fill(tmp_path / "s.db", prepared(("lab/m",), limit=len(HOSTILE)), lambda *_: next(texts))
+    page = View(tmp_path / "s.db").get("/result", run=run, subject="model:lab/m", b="eqbench")
+    assert page.count("<q>") > len(HOSTILE) // 2
+    _harmless(page)
 
 
 class Tags(HTMLParser):

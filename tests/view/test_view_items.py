@@ -34,10 +34,22 @@ def test_everybody_and_what_lies_behind(skilled_view, skilled_store, items):
 
 def test_an_item_has_the_same_points_in_the_list_and_on_its_own_page(skilled_view, skilled_store):
     page = skilled_view.get("/result", run=skilled_store[1], subject="model:lab/terse", b="eqbench")
-    href, score = re.search(
-        r'href="(/item\?[^"]+)".*?<td class="num">\d+</td><td class="num">([-\d.]+)</td>', page
-    ).groups()
+    href, score = re.search(r'href="(/item\?[^"]+)".*?<td>ok</td><td class="num">([-\d.]+)</td>', page).groups()
     assert f"{score} points" in words(skilled_view.client.get(href.replace("&amp;", "&")).text)
+
+
+def test_the_value_furthest_from_the_reference_is_marked(skilled_view, skilled_store, items):
+    table = skilled_view.get("/item", run=skilled_store[1], b="eqbench", item=items[0]).partition("<tbody>")[2]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row)[1:] for row in table.partition("</tbody>")[0].split("</tr>")[:-1]]
+    reference, *models = rows
+    assert len(models) == 3
+    seen = 0
+    for place, right in enumerate(reference):
+        cells = [row[place] for row in models]
+        off = [sum(abs(int(value) - int(right)) for value in words(cell).split(", ")) for cell in cells]
+        assert ["<mark>" in cell for cell in cells] == [0 < far == max(off) for far in off]
+        seen += max(off)
+    assert seen
 
 
 def test_next_and_previous(skilled_view, skilled_store, items):
@@ -80,7 +92,7 @@ def test_from_a_result_the_next_item_is_the_next_lowest_and_there_is_a_way_back(
     page = skilled_view.get("/result", run=run, subject="model:lab/terse", b="eqbench")
     first, second = re.findall(r'href="(/item\?[^"]+)"', page)[:2]
     item = skilled_view.client.get(first.replace("&amp;", "&")).text
-    assert "1 of 12, lowest score of lab/terse first" in words(item)
+    assert "1 of 12, worst of lab/terse first" in words(item)
     (after,) = re.findall(r'rel="next" href="([^"]+)"', item)
     title = re.search(r"<h2[^>]*>([^<]+)</h2>", skilled_view.client.get(second.replace("&amp;", "&")).text)[1]
     assert f">{title}</h2>" in skilled_view.client.get(after.replace("&amp;", "&")).text

@@ -1,5 +1,7 @@
 """Judges: their agreement with intervals, how mild each is, calibrated or not, replies in dispute."""
 
+import re
+
 import pytest
 
 pytest.importorskip("starlette")
@@ -28,6 +30,10 @@ def test_two_judges(server, tmp_path):
         "Not calibrated: nobody's ratings", "Judge-only",
     ):  # fmt: skip
         assert part in said, part
+    rows = View(tmp_path / "s.db").get("/").partition("rated by a judge")[2]
+    names = [words(name) for name in re.findall(r'<th scope="row"[^>]*>(.*?)</th>', rows)][:2]
+    shown = "P(Good), warm − cold"  # which difference
+    assert names == [f"judge:strict {shown}", f"judge:mild {shown}"]
 
 
 def test_a_judge_beside_the_one_before_it(server, tmp_path):

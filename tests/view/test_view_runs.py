@@ -8,16 +8,95 @@ pytest.importorskip("starlette")
 
 from view_case import View, fill, near, prepared, words
 
+from eqlab.store.access import open_reader
 from eqlab.store.store import Store
-from eqlab.view.shelf import Snapshot
+from eqlab.view.shelf import Shelf, Snapshot
 
 
 def test_the_first_page_answers_who_is_best_and_how_certain(skilled_view):
     said = words(skilled_view.get("/"))
     assert "lab/careful is best: it scores" in said
-    assert re.search(r"lab/careful 1 \d\d\.\d\d \d\d\.\d\d … \d\d\.\d\d 12 24", said)  # rank, score, interval, n, ok
+    assert re.search(
+        r"lab/careful 1 \d\d\.\d\d \d\d\.\d\d … \d\d\.\d\d 12 24 of 24", said
+    )  # rank, score, interval, n, usable
     assert "No-skill baselines (the ticks): always 0:" in said
     assert "for any one row its true rank lies in its range with 95 % confidence" in said
+
+
+def test_somebody_who_knows_nothing_reads_what_is_asked_and_what_the_score_means(skilled_view, skilled_store):
+    _, run = skilled_store
+    said = words(skilled_view.get("/"))
+    (floor,) = {
+        max(baseline.value for baseline in result.baselines)
+        for held in skilled_view.site.shelf.look().runs
+        for result in held.results
+    }
+    meaning = (
+        "How strongly does somebody in a dialogue feel each of four emotions? Answers are held against a reference."
+    )
+    scale = rf"Higher is better, 100 at most; the best no-skill baseline, '[^']+', gets {floor:.1f}\."
+    assert meaning in said.partition("lab/careful is best")[0]
+    assert re.search(scale, said.partition("lab/careful is best")[0])
+    for page in (
+        skilled_view.get("/result", run=run, subject="model:lab/terse", b="eqbench"),
+        skilled_view.get("/compare", s=run),
+    ):
+        assert meaning in words(page)
+
+
+def test_answers_that_cannot_be_used_stand_first_and_the_table_says_what_at_worst_means(tmp_path):
+    refused = "I would rather not guess."
+
+    def reply(trial, subject, repeat):
+        return refused if subject.endswith("hasty") and int(trial.id, 16) % 3 == 0 else near(trial, subject, repeat)
+
+    run = fill(tmp_path / "s.db", prepared(limit=30), reply)
+    view = View(tmp_path / "s.db")
+    held = view.site.shelf.look().runs[0]
+    lost = next(result for result in held.results if result.subject.endswith("hasty")).counts["unparseable"]
+    assert 0 < lost < 30
+    said = words(view.get("/"))
+    assert f"{30 - lost} of 30" in said
+    assert "30 of 30" in said
+    assert "At worst: with every refused, unreadable or failed answer as the worst that its form allows." in said
+    page = view.get("/result", run=run, subject="model:lab/hasty", b="eqbench")
+    parts = (
+        f"{lost} answers of 30 could not be used",
+        "Worst items",
+        "by emotion",
+        "Score beside baselines",
+        'id="items"',
+    )
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
+    assert refused in words(page[places[0] : places[1]])
+    assert refused in words(page[places[-1] :].partition("</tr>")[2].partition("</tr>")[0])  # and in the whole list
+    worst = [float(score) for score in re.findall(r'<td>ok</td><td class="num">([-\d.]+)</td>', page)]
+    assert worst[:5] == worst[5:10] == sorted(worst[5:])[:5]
+    whole = words(view.get("/result", run=run, subject="model:lab/careful", b="eqbench"))
+    assert "could not be used" not in whole
+
+
+def test_from_an_emotion_to_its_items(skilled_view, skilled_store):
+    page = skilled_view.get("/result", run=skilled_store[1], subject="model:lab/terse", b="eqbench")
+    heat = page.partition('class="heat"')[2].partition("</table>")[0]
+    values = [float(value) for value in re.findall(r">(\d+\.\d\d)</a>", heat)]
+    assert len(values) > 3
+    assert values == sorted(values, reverse=True)
+    href = re.search(r'href="([^"]+topic=[^"]+)"', heat)[1].replace("&amp;", "&")
+    few = skilled_view.client.get(href).text
+    assert 0 < few.partition('id="items"')[2].count("/item?") < 24
+
+
+def test_a_table_does_not_wait_for_its_place_among_published_models(skilled_store, monkeypatch):
+    shelf = Shelf(str(skilled_store[0]))
+    shown = []
+    monkeypatch.setattr("eqlab.view.shelf.ladder", lambda group: shown.append(shelf.snapshot.groups))
+    with open_reader(str(skilled_store[0])) as store:
+        shelf.read(store)
+    assert shown == [shelf.snapshot.groups]
+    assert [len(group.rows) for group in shown[0]] == [3]
+    assert shelf.snapshot.ladders == (None,)
 
 
 def test_search_and_benchmark_are_in_the_address(skilled_view, skilled_store):
@@ -125,9 +204,9 @@ def test_results_are_kept_without_texts(skilled_view):
 
 def test_a_result_leads_to_its_items(skilled_view, skilled_store):
     page = skilled_view.get("/result", run=skilled_store[1], subject="model:lab/terse", b="eqbench", status="ok")
-    assert "Items, lowest score first" in words(page)
+    assert "Items" in words(page)
     links = re.findall(r'href="(/item\?[^"]+)"', page)
-    assert len(links) == 24
+    assert len(links) == 24 + 5  # the worst stand above, too
     said = words(skilled_view.client.get(links[0].replace("&amp;", "&")).text)
     assert "Answers of all models" in said
     assert "No item fits." in words(

@@ -116,6 +116,7 @@ class CuLEmoOptions(Options):
 
 class CuLEmo(Questions[CuLEmoOptions]):
     name, title = "culemo", "CuLEmo"
+    asks = "Which of six feelings does a situation bring about? Right is what most people of a country said."
     option_class = CuLEmoOptions
     item_sets, branches = ("published",), ("understand",)
     headline, unit, digits, noun = "balanced accuracy", "%", 1, "questions"

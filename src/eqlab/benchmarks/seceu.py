@@ -95,6 +95,7 @@ class SeceuOptions(Options):
 
 class Seceu(Questions[SeceuOptions]):
     name, title, open_title = "seceu", "SECEU", "EQ Lab open stories"
+    asks = "A story and four feelings: how strong is each? Answers are held against people's pattern."
     item_sets, branches = ("published", "open", OWN), ("understand",)
     option_class = SeceuOptions
     headline, score_range, noun, repeats, of_people = "shape", (0.0, 1.0), "stories", 2, (FIRST,)

@@ -142,6 +142,7 @@ class ToMBenchOptions(Options):
 
 class ToMBench(Questions[ToMBenchOptions]):
     name, title = "tombench", "ToMBench, emotion"
+    asks = "Multiple choice on short stories: what does somebody feel, show, hide or do about a feeling?"
     option_class = ToMBenchOptions
     item_sets, branches = ("published",), ("understand",)
     headline, unit, digits, noun = "right answers", "%", 1, "questions"

@@ -26,6 +26,11 @@ AT_WORST = (
     "At worst, at best: with every refused, unreadable or failed answer as the worst, or best, that its form allows. "
     "Tables are in the order of the first, which refusing cannot raise."
 )
+WORST = (
+    "At worst: with every refused, unreadable or failed answer as the worst that its form allows. "
+    "The table is in this order, which refusing cannot raise."
+)
+USABLE = "Usable: answers that could be read and scored, of those planned."
 AS_WRONG = "Errors as wrong: with every such answer as 0 points."
 SEM = "SEM: the standard error of measurement, how far a score would move against the others with other items."
 USAGE = (
@@ -146,6 +151,24 @@ def _count(status: str) -> Callable[[ScoreLine], int | None]:
     return lambda line: line.result.counts.get(status, 0) if line.result else None
 
 
+def _n(line: ScoreLine) -> int | None:
+    return None if line.kind == "baseline" else line.score.n
+
+
+def _n_words(line: ScoreLine) -> Cell:
+    return "" if line.kind == "baseline" else count_of(line.score) if line.score.of else line.score.n
+
+
+def _usable(line: ScoreLine) -> str:
+    counts = line.result.counts if line.result else {}
+    return f"{counts.get('ok', 0):,} of {counts.get('planned', 0):,}"
+
+
+def _counted_otherwise(line: ScoreLine) -> bool:
+    """Whether n is another number than that of usable answers: of personas, prompts, people."""
+    return bool(line.score.of) or line.result is None or line.score.n != line.result.counts.get("ok", 0)
+
+
 def _used(name: str) -> Callable[[ScoreLine], Any]:
     return lambda line: getattr(line.usage, name) if line.usage else None
 
@@ -228,12 +251,14 @@ COLUMNS: tuple[ScoreColumn, ...] = (
     ScoreColumn(Column("score", "score", "number"), _bound("value"), "tpbfv", _score, always=True),
     ScoreColumn(Column("interval", "95 % interval"), _bound("low"), "tpbv", _interval, always=True),
     ScoreColumn(
-        Column("score_at_worst", "at worst", "number", note=AT_WORST), _bounded("at_worst"), "tpbfv", matters=_has_lost
+        Column("score_at_worst", "at worst", "number", note=WORST), _bounded("at_worst"), "tpbfv", matters=_has_lost
     ),
     ScoreColumn(
         Column("rank_at_worst", "rank at worst", "rank"), lambda line: line.rank_at_worst, "tpbfv", matters=_has_lost
     ),
-    ScoreColumn(Column("score_at_best", "at best", "number"), _bounded("at_best"), "pf", matters=_has_lost),
+    ScoreColumn(
+        Column("score_at_best", "at best", "number", note=AT_WORST), _bounded("at_best"), "pf", matters=_has_lost
+    ),
     ScoreColumn(
         Column("score_errors_as_wrong", "errors as wrong", "number", note=AS_WRONG),
         _bounded("as_wrong"),
@@ -248,13 +273,8 @@ COLUMNS: tuple[ScoreColumn, ...] = (
     ScoreColumn(Column("low", "low", "number"), _bound("low"), "f"),
     ScoreColumn(Column("high", "high", "number"), _bound("high"), "f"),
     ScoreColumn(Column("se", "standard error", "number"), _bound("se"), "f"),
-    ScoreColumn(
-        Column("n", "n", "count"),
-        lambda line: None if line.kind == "baseline" else line.score.n,
-        "tpbfv",
-        lambda line: "" if line.kind == "baseline" else count_of(line.score) if line.score.of else line.score.n,
-        always=True,
-    ),
+    ScoreColumn(Column("n", "n", "count"), _n, "tpbf", _n_words, always=True),
+    ScoreColumn(Column("n", "n", "count"), _n, "v", _n_words, matters=_counted_otherwise),
     ScoreColumn(
         Column("percentile", ABOVE, "number", 0, "%"),
         lambda line: line.result.percentile.value if line.result and line.result.percentile else None,
@@ -262,8 +282,11 @@ COLUMNS: tuple[ScoreColumn, ...] = (
         lambda line: percentile_text(line.result.percentile, line.result.norms) if line.result else "",
     ),
     ScoreColumn(Column("planned", "planned", "count"), _count("planned"), "f"),
+    ScoreColumn(Column("usable", "usable", "count", note=USABLE), _count("ok"), "v", _usable, always=True),
     *(
-        ScoreColumn(Column(status, status, "count"), _count(status), "tpbfv", always=status == "ok")
+        ScoreColumn(
+            Column(status, status, "count"), _count(status), "tpbf" + "v" * (status != "ok"), always=status == "ok"
+        )
         for status in OUTCOMES
     ),
     ScoreColumn(Column("words_per_reply", "words a reply", "number", 0), lambda line: line.words.value, "pbf", _words),

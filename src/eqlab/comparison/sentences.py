@@ -9,7 +9,7 @@ from eqlab.analysis.multiplicity import holm
 from eqlab.comparison.contender import REFERENCE, Contender
 from eqlab.comparison.verdict import ALPHA, Pair, Verdict, paired_on
 from eqlab.core.plural import many
-from eqlab.core.results import best_baseline, goodness
+from eqlab.core.results import Result, best_baseline, goodness
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import basis_of, floor_text, number, short_name, value_of
 from eqlab.tables.cells import p_text
@@ -204,6 +204,30 @@ def pair_sentence(pair: Pair, things: str) -> str:
         return f"{text}; they score the same."
     words = needed_words(pair)
     return f"{text}; it would take some {words} {things} to tell." if words else f"{text}."
+
+
+def wins_sentence(a: str, b: str, gains: Sequence[float], things: str) -> str:
+    """On how many items each of two does better; a count, no verdict. `gains`: how much better A is on each."""
+    wins, losses = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+    alike = len(gains) - wins - losses
+    said = f"{short_name(a)} does better on {wins} of {len(gains)} {things}, {short_name(b)} on {losses}"
+    return f"{said}; on {alike} they are alike." if alike else f"{said}."
+
+
+def scale_sentence(result: Result) -> str:
+    """Which way is better, where the scale ends, what the best baseline gets; nothing of a score that ranks nobody."""
+    if not result.ranked:
+        return ""
+    end = result.score_range[1 if result.better == "higher" else 0]
+    bound = "at most" if result.better == "higher" else "at least"
+    unit = f" {result.headline.unit}" if result.headline.unit else ""
+    said = f"{result.better.capitalize()} is better, {end:g}{unit} {bound}"
+    top = best_baseline(result.baselines, result.better)
+    if top is None:
+        return f"{said}."
+    return (
+        f"{said}; the best no-skill baseline, '{top.name}', gets {floor_text(top.value, result.headline.digits)}{unit}."
+    )
 
 
 def needed_words(pair: Pair) -> str:

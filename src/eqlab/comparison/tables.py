@@ -133,7 +133,8 @@ def _pairs(comparison: Comparison) -> Table:
         note += f" Only the {many(len(shown), 'pair')} of adjacent models are shown; --json has all."
     several = len(comparison.pairs) > 1
     basis = {_basis(pair) for pair in shown}
-    rows = tuple(_pair_row(pair, several, with_basis=len(basis) > 1) for pair in shown)
+    needed = any(map(needed_words, shown))
+    rows = tuple(_pair_row(pair, several, with_basis=len(basis) > 1, with_needed=needed) for pair in shown)
     columns: list[Column | str] = [
         Column("a", "A"),
         Column("b", "B"),
@@ -145,7 +146,7 @@ def _pairs(comparison: Comparison) -> Table:
         *([Column("p_all_pairs", "p, all pairs", "p")] if several else []),
         Column("told_apart", "told apart", "flag"),
         *([comparison.things] if len(basis) > 1 else []),
-        Column("needed", f"{comparison.things} needed"),
+        *([Column("needed", f"{comparison.things} needed")] if needed else []),
     ]
     if len(basis) == 1 and (n := shown[0].difference.n):
         how = _how(shown[0])
@@ -161,7 +162,7 @@ def _basis(pair: Pair) -> str:
     return f"{pair.difference.n} {_how(pair)}"
 
 
-def _pair_row(pair: Pair, several: bool, *, with_basis: bool) -> tuple[Cell, ...]:
+def _pair_row(pair: Pair, several: bool, *, with_basis: bool, with_needed: bool) -> tuple[Cell, ...]:
     gap = pair.difference
     alike = pair.separated is False and gap.low is None  # too few of the items differ for an interval
     return (
@@ -177,7 +178,7 @@ def _pair_row(pair: Pair, several: bool, *, with_basis: bool) -> tuple[Cell, ...
         *(("" if alike else pair.p_jointly,) if several else ()),
         "too few" if pair.separated is None else pair.separated,
         *((_basis(pair),) if with_basis else ()),
-        needed_words(pair),
+        *((needed_words(pair),) if with_needed else ()),
     )
 
 

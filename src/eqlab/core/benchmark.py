@@ -202,6 +202,11 @@ def branches_of(benchmark: Benchmark) -> tuple[str, ...]:
     return tuple(getattr(benchmark, "branches", ()))
 
 
+def asks_of(benchmark: Benchmark) -> str:
+    """What it asks, in a sentence or two for somebody who has never seen it: its attribute `asks`."""
+    return str(getattr(benchmark, "asks", ""))
+
+
 def item_sets_of(benchmark: Benchmark) -> tuple[str, ...]:
     """The item sets that a benchmark declares. One of 0.2, which declares none, has published items if it reads other
     files for them than for open ones."""

@@ -181,19 +181,28 @@ def item_keys(item: ItemScore) -> list[str]:
     return list(dict.fromkeys([*item.values, *item.reference, *item.reasons]))
 
 
+def asked_keys(item: ItemScore) -> list[str]:
+    """The same without what only reasons name."""
+    return list(dict.fromkeys([*item.values, *item.reference]))
+
+
 def level(value: Any) -> str:
     """A value of an item, in a table: a mean of people's ratings to two decimals."""
     return plain(round(value, 2) if isinstance(value, float) and math.isfinite(value) else value)
 
 
-def versus(item: ItemScore) -> str:
-    """ "Surprised 3 (5), Angry none (0)": each value, its reference in brackets."""
-    parts = []
-    for key in dict.fromkeys([*item.values, *item.reference]):
-        value = short(level(item.values[key])) if key in item.values else "none"
-        reference = f" ({short(level(item.reference[key]))})" if key in item.reference else ""
-        parts.append(f"{short(str(key), 40)} {value}{reference}")
-    return ", ".join(parts)
+def distance(value: Any, reference: Any) -> float:
+    """How far an item's value lies from its reference: of numbers the difference; of anything else nothing, or all."""
+    if all(isinstance(one, int | float) and is_number(one) for one in (value, reference)):
+        return abs(float(value) - float(reference))
+    return 0.0 if level(value) == level(reference) else math.inf
+
+
+def furthest(item: ItemScore) -> set[str]:
+    """The keys whose values lie furthest from the reference; none where all are as it says, or one number is all."""
+    far = {key: distance(item.values[key], item.reference[key]) for key in item.values if key in item.reference}
+    most = max(far.values(), default=0.0)
+    return {key for key, own in far.items() if own == most > 0 and (len(far) > 1 or most == math.inf)}
 
 
 def facts(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

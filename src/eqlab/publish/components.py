@@ -26,7 +26,7 @@ from eqlab.comparison.disagreement import against_reference
 from eqlab.comparison.scores import ScoreLine, Surface, score_table, sort_values, usage_table
 from eqlab.core import text
 from eqlab.core.answers import in_words
-from eqlab.core.results import ItemScore, Result, Table
+from eqlab.core.results import Column, ItemScore, Result, Table
 from eqlab.publish import sections
 from eqlab.publish.groups import Group, Row
 from eqlab.tables import forest
@@ -121,6 +121,34 @@ def took_table(group: Group) -> Table | None:
     return usage_table([row.line for row in group.rows])
 
 
+def estimates_table(result: Result) -> Table:
+    """The estimates beside the headline; without a column of standard errors, or of notes, where nothing has one."""
+    some = result.estimates
+    errors, noted = any(text.is_number(one.se) for one in some), any(one.note for one in some)
+    rows = [
+        (
+            one.name,
+            text.value_of(one),
+            text.interval_of(one),
+            *(((text.number(one.se, one.digits) if text.is_number(one.se) else ""),) if errors else ()),
+            text.count_of(one),
+            *((one.note,) if noted else ()),
+        )
+        for one in some
+    ]
+    columns = [
+        Column("estimate", "Estimate"),
+        Column("value", "Value", "number"),
+        Column("interval", "95 % interval", "number"),
+        *([Column("se", "SE", "number")] if errors else []),
+        Column("n", "n", "count"),
+        *([Column("note", "Note")] if noted else []),
+    ]
+    lacking = errors and not all(text.is_number(one.se) for one in some)
+    note = "Without SE: a single number, or an interval that is not symmetric." if lacking else ""
+    return Table("Other estimates", columns, rows, note)
+
+
 def failures(result: Result) -> list[ItemScore]:
     """The first items with a reply and without a score: what to look at when a run is not valid."""
     return [item for item in result.items if not text.is_number(item.score) and item.text][:FAILURES]
@@ -150,7 +178,8 @@ def page_environment() -> Environment:
         bytecode_cache=_Compiled(),
     )
     for called in (
-        extremes, failures, in_points, group_table, took_table, spread, shared_caveats, scored_items, scores_of,
+        estimates_table, extremes, failures, in_points,
+        group_table, took_table, spread, shared_caveats, scored_items, scores_of,
         mode_name, subject_name, html_table, against_reference, rank_text, sections.heat_of, sections.apart_of,
         sections.no_links, sections.length_of, figures.course, figures.mark,
     ):  # fmt: skip

@@ -7,8 +7,9 @@ from eqlab.benchmarks.registry import find, load, names
 from eqlab.comparison import disagreement
 from eqlab.comparison.contender import item_means, subject_name
 from eqlab.comparison.equal_length import LengthView, length_view
-from eqlab.core.benchmark import BRANCHES, branches_of
-from eqlab.core.results import Estimate, ItemScore, Table, best_baseline
+from eqlab.comparison.sentences import scale_sentence
+from eqlab.core.benchmark import BRANCHES, asks_of, branches_of
+from eqlab.core.results import Estimate, ItemScore, Result, Table, best_baseline
 from eqlab.core.text import number
 from eqlab.publish.groups import Group, Row
 from eqlab.tables import svg
@@ -170,6 +171,12 @@ def measured_branches(groups: Sequence[Group]) -> Table:
     )
     titles = ("branch", "what it is", "measured here", "benchmarks that measure it")
     return Table("The four branches of emotional intelligence", titles, rows, note)
+
+
+def meaning_of(result: Result) -> str:
+    """What its benchmark asks, and what its score means, for somebody who has never seen it."""
+    benchmark = find(result.benchmark)
+    return " ".join(part for part in (asks_of(benchmark) if benchmark else "", scale_sentence(result)) if part)
 
 
 def heat_of(group: Group) -> svg.HeatMap | None:

@@ -1,7 +1,7 @@
 """A table as HTML: heads, rows, drawings beside the first column. Everything in it is text, escaped; classes are those
 of the page's style sheet, and a notebook shows it without one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,18 +17,29 @@ Link = Callable[[str], str]
 """From the name of a row to where it leads; empty: nowhere."""
 
 
-def html_table(table: Table, links: Link = lambda name: "") -> Markup:
-    """The whole table; `links` are of the first column."""
+def html_table(
+    table: Table,
+    links: Link = lambda name: "",
+    marked: Collection[tuple[int, int]] = frozenset(),
+    *,
+    labelled: bool = False,
+) -> Markup:
+    """The whole table; `links` are of the first column; `marked`: cells, by row and column. `labelled`: cells carry
+    their titles, and on a phone each row is a card."""
     drawings = _drawings(table)
     tint = tints([cell for row in table.rows for cell in row if isinstance(cell, Estimate)]) if table.heat else None
     first, *rest = table.columns
     heads = [_head(first), *(head for head, _ in drawings), *map(_head, rest)]
     rows = []
-    for cells in table.rows:
+    for place, cells in enumerate(table.rows):
         drawn = (f'<td class="draw">{draw(cells)}</td>' for _, draw in drawings)
-        body = (html_cell(column, cell, tint) for column, cell in zip(rest, cells[1:], strict=True))
-        rows.append(f"<tr>{_row_head(first, cells[0], links)}{''.join(drawn)}{''.join(body)}</tr>")
-    kind = ' class="heat"' if tint else ""
+        body = (
+            html_cell(column, cell, tint, marked=(place, at) in marked, labelled=labelled)
+            for at, (column, cell) in enumerate(zip(rest, cells[1:], strict=True), start=1)
+        )
+        rows.append(f"<tr>{_row_head(first, cells[0], links, labelled)}{''.join(drawn)}{''.join(body)}</tr>")
+    classes = " ".join([*(["heat"] if tint else []), *(["cards"] if labelled else [])])
+    kind = f' class="{classes}"' if classes else ""
     return Markup(
         f"<table{kind}><thead><tr>{''.join(heads)}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
     )
@@ -123,9 +134,11 @@ def _sortable_row(table: Table, cells: Sequence[Cell], marks: RowMarks, names: i
 
 def _sortable_class(column: Column, cell: Cell) -> str:
     if column.kind == "count":
-        return ' class="num count zero"' if cell == 0 else ' class="num count"'
+        return ' class="num count nowrap zero"' if cell == 0 else ' class="num count nowrap"'
     if column.key == "score":
         return ' class="num strong nowrap"'
+    if column.key == "date":
+        return ' class="nowrap"'
     return ' class="num nowrap"' if column.kind in RIGHT or column.key == "interval" else ""
 
 
@@ -141,13 +154,22 @@ def _sort_key(value: Any) -> str:
     return str(value)
 
 
-def html_cell(column: Column, value: Cell, tint: Callable[[Estimate], str] | None = None) -> str:
+def html_cell(
+    column: Column,
+    value: Cell,
+    tint: Callable[[Estimate], str] | None = None,
+    *,
+    marked: bool = False,
+    labelled: bool = False,
+) -> str:
     css = ""
     if column.kind in RIGHT:
         css = ' class="num nowrap"' if column.kind in ("rank", "money", "p") else ' class="num"'
     elif isinstance(value, Estimate):
         css = f' class="nowrap {escape(tint(value))}"' if tint else ' class="nowrap"'
-    return f"<td{css}>{escape(visible(cell_text(column, value)))}</td>"
+    text = escape(visible(cell_text(column, value)))
+    css += f' data-label="{escape(visible(column.title))}"' if labelled and text else ""
+    return f"<td{css}>{f'<mark>{text}</mark>' if marked else text}</td>"
 
 
 def _head(column: Column) -> str:
@@ -156,9 +178,9 @@ def _head(column: Column) -> str:
     return f'<th scope="col"{css}{note}>{escape(visible(column.title))}</th>'
 
 
-def _row_head(column: Column, value: Cell, links: Link) -> str:
+def _row_head(column: Column, value: Cell, links: Link, labelled: bool) -> str:
     if not isinstance(value, str):
-        return html_cell(column, value)
+        return html_cell(column, value, labelled=labelled)
     name = escape(visible(value))
     where = links(value)
     return f'<th scope="row">{f"""<a href="{escape(where)}">{name}</a>""" if where else name}</th>'

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from eqlab.core.errors import EqlabError
-from eqlab.study.web.app import RequestGuard
+from eqlab.study.web.guard import RequestGuard
 from eqlab.study.web.server import app_config, in_thread, listen
 from eqlab.study.web.settings import ServerSettings
 from eqlab.view import compare, items, judges, rate, runs, start, studies, talks, trend

@@ -7,28 +7,31 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from markupsafe import Markup, escape
 from msgspec import structs
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from eqlab.benchmarks.registry import load
 from eqlab.comparison.compare import Comparison, caveats
 from eqlab.comparison.compare import compare as compare_entries
 from eqlab.comparison.entries import Entry, EntrySource, entries, narrowed
+from eqlab.comparison.sentences import wins_sentence
 from eqlab.comparison.sources import read_sources
 from eqlab.comparison.tables import comparison_page, sentence, tables
 from eqlab.core.answers import OUTCOMES
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result, goodness
-from eqlab.core.text import short, visible
+from eqlab.core.text import asked_keys, distance, short, visible
+from eqlab.publish.sections import meaning_of
 from eqlab.runs.published_results import is_published
 from eqlab.store.reader import Reader, StoredRun
 from eqlab.tables import svg as figures
 from eqlab.tables.forest import Forest, ForestLine, widest
-from eqlab.view.runs import full_result
+from eqlab.view.runs import SETTLE, full_result
 from eqlab.view.shelf import HeldRun, Shelf
 from eqlab.view.site import ViewSite, address, asked, asked_all, asked_number, kept, site_of
 from eqlab.view.talks import talk_name
@@ -132,6 +135,9 @@ class Side:
     text: Markup
     cut: bool
     repeats: int
+    values: Mapping[str, Any]
+    further: frozenset[str]
+    """Keys of which no other value lies further from the reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +148,24 @@ class ItemDifference:
     difference: float | None
     sides: tuple[Side, Side]
     href: str
+    reference: Mapping[str, Any]
+    keys: Sequence[str]
+    """What both were asked for, where there is a reference."""
+
+    @property
+    def columns(self) -> list[tuple[str, Mapping[str, Any], frozenset[str]]]:
+        return [(side.name, side.values, side.further) for side in self.sides]
 
 
 def compare(request: Request) -> Response:
     site = site_of(request)
     given = asked_all(request, "s")
     held = list(islice(site.shelf.look().runs, 100))
-    runs = [run.id for run in held]
+    runs, newest = [run.id for run in held], [run for run in held if run.results][:NEWEST]
+    if not given and (pair := best_two(site)):
+        return RedirectResponse(pair, 303)
     if not given:
-        return site.page(request, "compare_choose", runs=runs, newest=[run for run in held if run.results][:NEWEST])
+        return site.page(request, "compare_choose", runs=runs, newest=newest)
     wanted = picked(given, site.shelf)
     benchmark = asked(request, "b")
     sources = _sources(site, wanted, benchmark)
@@ -167,11 +182,12 @@ def compare(request: Request) -> Response:
         (None, line.item) for entry in found.entries for line in entry.result.items if filters.takes(line)
     ]
     shown: list[ItemDifference] = []
-    total, gaps = 0, []
+    total, strip, wins = 0, None, ""
     page = asked_number(request, "page")
     if a is not None and b is not None:
         lines = _lines(a, b)
-        gaps = [gap for gap, _ in _chosen(lines, a, b, Filters(filters.topic, filters.words)) if gap is not None]
+        wins = _wins(a, b, _chosen(lines, a, b, Filters()), found.things)[1] if len(found.entries) == _BOTH else ""
+        strip = _wins(a, b, _chosen(lines, a, b, Filters(filters.topic, filters.words)), found.things)
         chosen = _chosen(lines, a, b, filters)
         total = len(chosen)
         with site.store() as store:
@@ -180,15 +196,29 @@ def compare(request: Request) -> Response:
     ranked = len(found.verdict.ranked) > 1
     return site.page(
         request, "compare", found=found, every=every, kind=place + 1, sentence=sentence(found), forest=forest_of(found),
+        newest=newest,
         tables=tables(found)[: _BOTH if ranked else 1], caveats=caveats(found, "drop"), filters=filters,
         narrowed=narrowed_to, narrowed_sentence=sentence(narrowed_to) if narrowed_to else "", a=a, b=b,
         names=[entry.name for entry in found.entries if entry.items], shown=shown, total=total, page_number=page,
-        pages=-(-total // ITEMS), strip=_strip(gaps, a, b), outcomes=OUTCOMES, topics=_topics(found),
+        pages=-(-total // ITEMS), strip=strip, wins=wins, meaning=meaning_of(found.entries[0].result),
+        outcomes=OUTCOMES, topics=_topics(found),
         command=command(site, wanted, benchmark), markdown=comparison_page([found], "drop"), runs=runs,
         state=kept(request, "page"), base=kept(request, "page", "q", "topic", "status", "delta", "length", "a", "b2"),
         others=kept(request, "kind", "page", "a", "b2", "topic"),
         exploratory=BY_OUTCOME if filters.by_outcome else EXPLORATORY,
     )  # fmt: skip
+
+
+def best_two(site: ViewSite) -> str:
+    """Where nobody is chosen: the first two of the first table with ranks, for their difference says whether the best
+    is best. Empty where there are no two."""
+    for group in site.shelf.settle(SETTLE).groups:
+        first = [row for row in group.rows if row.rank][:_BOTH]
+        if len(first) == _BOTH:
+            name = first[0].result.benchmark
+            picks = [("s", site.shelf.pick(row.record.config.id, row.result.subject, name)) for row in first]
+            return address("/compare", picks, b=name)
+    return ""
 
 
 def _topics(comparison: Comparison) -> list[str]:
@@ -302,9 +332,11 @@ def _shown(
     for gap, item in chosen:
         one, other = left[item], right[item]
         first, second = marked(_said(a, one[0]), _said(b, other[0]))
-        sides = (_side(a, one, first), _side(b, other, second))
+        sides = (_side(a, one, other, first), _side(b, other, one, second))
         shown = "" if a.rater else one[0].shown or other[0].shown
-        found.append(ItemDifference(item, one[0].title or other[0].title, shown, gap, sides, _href(a, b, item)))
+        title, reference = one[0].title or other[0].title, {} if a.rater else one[0].reference
+        keys = list(dict.fromkeys([*asked_keys(one[0]), *asked_keys(other[0])])) if reference else []
+        found.append(ItemDifference(item, title, shown, gap, sides, _href(a, b, item), reference, keys))
     return found
 
 
@@ -326,12 +358,19 @@ def _href(a: Entry, b: Entry, item: str) -> str:
     return address("/item", run=run, b=a.result.benchmark, item=item) if run else ""
 
 
-def _side(entry: Entry, lines: Sequence[ItemScore], text: Markup) -> Side:
+def _side(entry: Entry, lines: Sequence[ItemScore], others: Sequence[ItemScore], text: Markup) -> Side:
     means = entry.means
     item = lines[0].item
     statuses = ", ".join(dict.fromkeys(line.status or "unanswered" for line in lines))
     cut = len(_said(entry, lines[0])) > MOST_TEXT
-    return Side(entry.name, means.get(item), statuses, text, cut, len(lines))
+    own, other = _off(lines[0]), _off(others[0])
+    further = frozenset(key for key, far in own.items() if far and far >= other.get(key, 0.0))
+    return Side(entry.name, means.get(item), statuses, text, cut, len(lines), lines[0].values, further)
+
+
+def _off(line: ItemScore) -> dict[str, float]:
+    """How far each value lies from the reference."""
+    return {key: distance(line.values[key], line.reference[key]) for key in line.values if key in line.reference}
 
 
 def _texts(site: ViewSite, store: Reader, entry: Entry, items: Sequence[str]) -> dict[str, list[ItemScore]]:
@@ -382,15 +421,13 @@ def marked(one: str, other: str) -> tuple[Markup, Markup]:
     return Markup("".join(made[0])), Markup("".join(made[1]))
 
 
-def _strip(gaps: Sequence[float], a: Entry | None, b: Entry | None) -> tuple[Markup, int, int, int] | None:
-    """(drawing, A better, alike, B better)."""
-    if a is None or b is None or not gaps:
-        return None
-    better = [goodness(gap, a.result.better) for gap in gaps]
-    wins, losses = sum(gap > 0 for gap in better), sum(gap < 0 for gap in better)
-    alike = len(gaps) - wins - losses
-    words = f"{a.name} better on {wins}, {b.name} on {losses}, alike on {alike} of {len(gaps)}"
-    return figures.strip(better, words), wins, alike, losses
+def _wins(a: Entry, b: Entry, chosen: Sequence[tuple[float | None, str]], things: str) -> tuple[Markup, str]:
+    """The drawing and its words; both empty where no item has points of both."""
+    gains = [goodness(gap, a.result.better) for gap, _ in chosen if gap is not None]
+    if not gains:
+        return Markup(""), ""
+    words = wins_sentence(a.name, b.name, gains, things)
+    return figures.strip(gains, words), words
 
 
 # -- what else can be done with it -------------------------------------------------------------------------------------

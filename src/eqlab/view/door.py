@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from eqlab.study.web.site import parse_cookies
+from eqlab.study.web.guard import parse_cookies
 
 TOKEN = "token"
 _OPEN = "/static/"

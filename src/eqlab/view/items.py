@@ -20,12 +20,12 @@ from eqlab.core.answers import final
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Cell, Column, ItemScore, Result, Table
 from eqlab.core.runs import PEOPLE, BenchmarkConfig
-from eqlab.core.text import item_keys, level
+from eqlab.core.text import distance, item_keys, level
 from eqlab.core.trials import Trial, outgoing
 from eqlab.store.reader import Reader
 from eqlab.study.kinds import kind_of_benchmark
 from eqlab.tables import svg as figures
-from eqlab.view.runs import lowest_first, result_address
+from eqlab.view.runs import result_address, worst_first
 from eqlab.view.shelf import HeldRun, Snapshot
 from eqlab.view.site import address, asked, must, site_of
 
@@ -88,9 +88,11 @@ def item(request: Request) -> Response:
     place = order.index(named) if named in order else 0
     first = next((own for own in answered if own.run == run.id), answered[0])
     trial = first.scored[0].trial
+    table = _table(answered, people)
     return site.page(
         request, "item", one=run, benchmark=benchmark, item=named, title=first.lines[0].title, trial=trial,
-        messages=outgoing(trial), table=_table(answered, people), shown=answered[:MOST], total=len(answered),
+        messages=outgoing(trial), table=table, furthest=_furthest(table, answered),
+        shown=answered[:MOST], total=len(answered),
         drawn=_drawn(people, trial), people=len(people), locked=locked, quality=_quality(holders, named), final=final,
         before=_link(run, benchmark, order, place - 1, whose), after=_link(run, benchmark, order, place + 1, whose),
         whose=whose, back=result_address(run.id, whose) if whose else "", place=place + 1,
@@ -100,12 +102,12 @@ def item(request: Request) -> Response:
 
 
 def _order(holders: Sequence[Holder], run: HeldRun, whose: Result | None) -> list[str]:
-    """The items of a run as they were asked; of one result, lowest score first, as its page lists them."""
+    """The items of a run as they were asked; of one result, worst first, as its page lists them."""
     if whose is None:
         return list(
             dict.fromkeys(line.item for holder in holders if holder.held is run for line in holder.result.items)
         )
-    return list(dict.fromkeys(line.item for line in sorted(whose.items, key=lowest_first)))
+    return list(dict.fromkeys(line.item for line in sorted(whose.items, key=worst_first(whose.better))))
 
 
 def asked_alike(snapshot: Snapshot, run: HeldRun, benchmark: str) -> Iterator[Holder]:
@@ -204,6 +206,25 @@ def _table(answered: Sequence[Answered], people: Sequence[tuple[str, Mapping[str
     if set(told) == {"ok"}:  # nothing to tell, and a phone is narrow
         columns, rows = [columns[0], columns[1], *columns[3:]], [[row[0], row[1], *row[3:]] for row in rows]
     return Table("Answers of all models", columns, rows, key="answers")
+
+
+def _furthest(table: Table, answered: Sequence[Answered]) -> set[tuple[int, int]]:
+    """The cells of each column whose values lie furthest from the reference, repeats averaged."""
+    reference = next((line.reference for own in answered for line in own.lines if line.reference), {})
+    first = len(table.rows) - len(answered[:MOST_ROWS])
+    found = set()
+    for place, column in enumerate(table.columns):
+        if column.title not in reference or not column.key.startswith("v"):
+            continue
+        off = {
+            row: fmean(far)
+            for row, own in enumerate(answered[:MOST_ROWS], start=first)
+            if (far := [distance(line.values[column.title], reference[column.title]) for line in own.lines
+                        if column.title in line.values])
+        }  # fmt: skip
+        most = max(off.values(), default=0.0)
+        found |= {(row, place) for row, far in off.items() if far == most > 0}
+    return found
 
 
 def _shared_reasons(answered: Sequence[Answered]) -> Mapping[str, str]:

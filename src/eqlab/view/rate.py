@@ -26,8 +26,6 @@ from eqlab.core.results import Column, Estimate, Table
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig
 from eqlab.core.trials import Trial
 from eqlab.runs.identity import provenance
-from eqlab.runs.import_ratings import hashed, rater_key, ratings_run
-from eqlab.runs.judge import run_replies
 from eqlab.store.access import open_store
 from eqlab.store.reader import Reader
 from eqlab.store.store import Store
@@ -112,6 +110,9 @@ async def begin(request: Request) -> Response:
 
 
 def _begin(site: ViewSite, values: Mapping[str, str]) -> RatingSession:
+    from eqlab.runs.import_ratings import hashed, rater_key, ratings_run
+    from eqlab.runs.judge import run_replies
+
     held: HeldRun = must(site.shelf.look().run(values["run"]), "No run of this store has this id.", "Choose one.")
     if not values["rater"]:
         raise UsageError("Who rates?", "Write a name or a word; only a pseudonym made of it is kept.")

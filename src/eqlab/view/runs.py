@@ -2,8 +2,9 @@
 full. The question first: which model is best, and is that certain?"""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -11,19 +12,21 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from eqlab.comparison.contender import subject_name
-from eqlab.comparison.scores import usage_table
-from eqlab.core.answers import OUTCOMES
-from eqlab.core.results import Column, ItemScore, Result, Table
+from eqlab.comparison.scores import RANK, score_table, usage_table
+from eqlab.core.answers import OUTCOMES, STATUSES
+from eqlab.core.plural import many
+from eqlab.core.results import Better, Column, ItemScore, Result, Table, goodness
 from eqlab.core.text import short, utc
-from eqlab.publish.components import in_points, score_rows, whisker_of
+from eqlab.publish.components import EXTREMES, extremes, in_points, score_rows, whisker_of
 from eqlab.publish.groups import Group, Row, RunRecord, group_of
 from eqlab.publish.report.opening import Opening, opening_among
-from eqlab.publish.sections import heat_of
+from eqlab.publish.sections import heat_of, meaning_of
 from eqlab.runs.context import Known
 from eqlab.runs.pool import together
 from eqlab.runs.score import result_of
 from eqlab.store.reader import Reader
 from eqlab.tables.html import RowMarks, html_table
+from eqlab.tables.svg import HeatMap
 from eqlab.view.shelf import HeldRun, Snapshot
 from eqlab.view.site import ViewSite, address, asked, asked_number, kept, must, site_of
 
@@ -35,7 +38,7 @@ LATEST = 12
 ITEMS = 100
 RATE = 60.0
 """Seconds over which the rate of a run under way is counted."""
-_SETTLE = 0.3
+SETTLE = 0.3
 """Seconds that a page waits for scores before it is shown without some: they come while it is looked at."""
 
 
@@ -50,13 +53,17 @@ class ScreenTable:
     shown: int
     total: int
     """Rows that fit what was searched for."""
+    meaning: str
+    """What is asked, and what the score means."""
+    notes: tuple[str, ...]
+    """What a reader must know of its columns."""
     opening: Opening
     """Its conclusion, and its picture among published models where they answered the same questions."""
 
 
 def runs(request: Request) -> Response:
     site = site_of(request)
-    snapshot = site.shelf.settle(_SETTLE)
+    snapshot = site.shelf.settle(SETTLE)
     query, benchmark, only = asked(request, "q"), asked(request, "b"), asked(request, "table")
     benchmarks = sorted({group.rows[0].result.benchmark for group in snapshot.groups})
     wanted = [
@@ -104,7 +111,10 @@ def _table(
         caption = Markup("<strong>{}</strong>").format(one.title)
         html = score_rows(lines, "view", one.scale, [_marks(site, one, row) for row in rows], caption)
     opening = opening_among(one, snapshot.ladders[number - 1], snapshot.groups, linked=False)
-    return ScreenTable(number, one, benchmark, html, len(shown), len(chosen), opening)
+    notes = tuple(column.note for column in score_table(lines, "view").columns if column.note not in ("", RANK))
+    return ScreenTable(
+        number, one, benchmark, html, len(shown), len(chosen), meaning_of(one.rows[0].result), notes, opening
+    )
 
 
 def _marks(site: ViewSite, group: Group, row: Row) -> RowMarks:
@@ -114,11 +124,18 @@ def _marks(site: ViewSite, group: Group, row: Row) -> RowMarks:
     return RowMarks(
         href=result_address(config.id, result),
         flag="" if result.valid else "not valid",
-        quiet="" if row.rank or len(group.rows) == 1 else "people" if row.people else "no rank",
+        quiet=_remark(group, row),
         drawing=whisker_of(group, row),
         before=Markup(f'<input type="checkbox" name="s" value="{escape(pick)}" aria-label="{words}"> '),
         key=f"{config.id} {result.subject}",
     )
+
+
+def _remark(group: Group, row: Row) -> str:
+    """Which number it is where rows are no ladder: of a judge the difference, or the highest share, that it found."""
+    if not any(other.result.ranked for other in group.rows):
+        return row.result.headline.name
+    return "" if row.rank or len(group.rows) == 1 else "people" if row.people else "no rank"
 
 
 def result_address(run: str, result: Result) -> str:
@@ -152,7 +169,7 @@ def _run_table(listed: Sequence[HeldRun]) -> Markup:
         for held_run in listed
     ]
     columns = ("run", "started, UTC", "models", "benchmarks", Column("answered", "answered", "number"), "remark")
-    return html_table(Table("Runs", columns, rows), lambda run: f"/run/{run}") if rows else Markup("")
+    return html_table(Table("Runs", columns, rows), lambda run: f"/run/{run}", labelled=True) if rows else Markup("")
 
 
 # -- one run -----------------------------------------------------------------------------------------------------------
@@ -160,7 +177,7 @@ def _run_table(listed: Sequence[HeldRun]) -> Markup:
 
 def run(request: Request) -> Response:
     site = site_of(request)
-    snapshot = site.shelf.settle(_SETTLE)
+    snapshot = site.shelf.settle(SETTLE)
     name = request.path_params["run"]
     if name in site.started and snapshot.run(name) is None:
         return site.page(request, "starting", run=name, started=site.started[name], live=True)
@@ -208,7 +225,7 @@ def record_of(held_run: HeldRun) -> RunRecord:
 def result(request: Request) -> Response:
     """Everything the report says of a subject, and its items to look into."""
     site = site_of(request)
-    snapshot = site.shelf.settle(_SETTLE)
+    snapshot = site.shelf.settle(SETTLE)
     held_run: HeldRun = must(snapshot.run(asked(request, "run")), "No run of this store has this id.")
     subject, benchmark = asked(request, "subject"), asked(request, "b")
     with site.store() as store:
@@ -220,21 +237,60 @@ def result(request: Request) -> Response:
         for item in in_points(full).items
         if status in ("", item.status or "unanswered") and (not topic or topic in item.topics)
     ]
-    chosen.sort(key=lowest_first)
+    chosen.sort(key=worst_first(full.better))
     page = asked_number(request, "page")
     items = chosen[(page - 1) * ITEMS : page * ITEMS]
     return site.page(
         request, "result", one=held_run, row=row, group=table, items=items, total=len(chosen), page_number=page,
         pages=-(-len(chosen) // ITEMS), status=status, topic=topic, outcomes=OUTCOMES,
         topics=sorted({topic for item in full.items for topic in item.topics}),
-        heat=heat_of(replace(table, rows=(row,))), state=kept(request, "page"),
-        filters=kept(request, "status", "topic", "page"),
-        hrefs=[address("/item", run=held_run.id, b=benchmark, trial=item.trial, of=full.subject) for item in items],
+        meaning=meaning_of(full), failing=_failing(full), by_emotion=_by_emotion(table, row),
+        topic_links=TopicLinks(result_address(held_run.id, full)),
+        state=kept(request, "page"), filters=kept(request, "status", "topic", "page"),
+        hrefs=lambda items: [
+            address("/item", run=held_run.id, b=benchmark, trial=item.trial, of=full.subject) for item in items
+        ],
     )  # fmt: skip
 
 
-def lowest_first(item: ItemScore) -> tuple[bool, float]:
-    return item.score is None, item.score or 0.0
+def worst_first(better: Better) -> Callable[[ItemScore], tuple[int, float]]:
+    """Answers that could not be used, then those with a score, worst first, then what nobody has scored."""
+
+    def place(item: ItemScore) -> tuple[int, float]:
+        if item.score is not None:
+            return 1, goodness(item.score, better)
+        return (0 if item.status in STATUSES[1:] else 2), 0.0
+
+    return place
+
+
+def _failing(full: Result) -> list[tuple[str, Sequence[ItemScore]]]:
+    """What could not be used, and the worst of what was scored, a few of each."""
+    ordered = sorted(in_points(full).items, key=worst_first(full.better))
+    lost = [item for item in ordered if item.status in STATUSES[1:] and item.score is None]
+    scored = [item for item in ordered if item.score is not None] if full.ranked else []
+    said = f"{many(len(lost), 'answer')} of {len(ordered)} could not be used"
+    return [(said, lost[:EXTREMES]), ("Worst items", extremes(scored)[0])]
+
+
+def _by_emotion(table: Group, row: Row) -> HeatMap | None:
+    """The emotions of one result, those with the largest numbers first."""
+    if row.result.emotions is None:
+        return None
+    ordered = sorted(row.result.emotions.estimates, key=lambda estimate: -abs(estimate.value or 0.0))
+    emotions = replace(row.result.emotions, estimates=tuple(ordered))
+    return heat_of(replace(table, rows=(replace(row, result=replace(row.result, emotions=emotions)),)))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLinks:
+    """From an emotion to a result's items about it."""
+
+    folder: str
+    """The address of the result."""
+
+    def topic(self, anchor: str, topic: str) -> str:
+        return f"{self.folder}&{urlencode({'topic': topic})}#items" if anchor else ""
 
 
 def full_result(site: ViewSite, store: Reader, held_run: HeldRun, subject: str, benchmark: str) -> Result | None:

@@ -234,7 +234,10 @@ class Shelf:
                 last = time.monotonic()
                 pause = max(_OFTEN, 10 * (last - begun))
         held = self._held(listed, shut)
-        self._publish(held, self._groups(store, held), 0)
+        groups = self._groups(store, held)
+        self._publish(held, groups, 0)
+        if self._climb():
+            self._publish(held, groups, 0)
         self._settled.set()
 
     def _held(self, listed: Sequence[HeldRun], shut: Mapping[str, str]) -> list[HeldRun]:
@@ -252,7 +255,7 @@ class Shelf:
         return found
 
     def _publish(self, runs: Sequence[HeldRun], groups: tuple[Group, ...], waiting: int) -> None:
-        ladders = tuple(self._ladders.values())
+        ladders = tuple(self._ladders.get(key) for key in self._tables)
         self.snapshot = Snapshot(self.snapshot.number + 1, tuple(runs), groups, waiting, ladders)
         self._listed.set()
 
@@ -266,10 +269,14 @@ class Shelf:
             key = tuple(_told(record, result) for record, result in members)
             tables[key] = self._tables.get(key) or group_of(members)
         self._tables = tables
-        self._ladders = {
-            key: self._ladders[key] if key in self._ladders else ladder(group) for key, group in tables.items()
-        }
+        self._ladders = {key: among for key, among in self._ladders.items() if key in tables}
         return tuple(tables.values())
+
+    def _climb(self) -> bool:
+        """Places tables among published models, after they are shown: those are scored for it. Whether any was new."""
+        new = {key: ladder(group) for key, group in self._tables.items() if key not in self._ladders}
+        self._ladders |= new
+        return any(new.values())
 
     def _together(self, attempts: Mapping[str, int]) -> Callable[..., Result]:
         """Seeds of one model taken together, scored once as long as no answer comes."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from http import HTTPStatus
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +24,7 @@ from eqlab.publish.components import page_environment, source
 from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader
 from eqlab.study.web.render import File
+from eqlab.tables.html import html_table
 from eqlab.view.door import derived, same
 from eqlab.view.shelf import Shelf
 
@@ -88,7 +89,7 @@ class ViewSite:
         shared = page_environment()
         made = shared.overlay(loader=ChoiceLoader([PackageLoader(f"eqlab.{room}") for room in ("view", "publish")]))
         asset = {"asset": lambda name: f"/static/{name}?v={self.files[name].version}"}
-        made.globals = {**shared.globals, **asset, "address": address}
+        made.globals = {**shared.globals, **asset, "address": address, "html_table": partial(html_table, labelled=True)}
         return made
 
     @cached_property

@@ -66,6 +66,8 @@ class Questions(ABC, Generic[O]):
     protocol: ClassVar[int] = 1
     item_sets: ClassVar[tuple[str, ...]] = ("open",)
     branches: ClassVar[tuple[str, ...]] = ()
+    asks: ClassVar[str] = ""
+    """What it asks and what answers are held against, in a sentence or two."""
     option_class: type[O] = Options  # type: ignore[assignment]
     headline: ClassVar[str] = "score"
     unit: ClassVar[str] = ""

@@ -45,6 +45,7 @@ _MOST = 50
 class Dialogue:
     name = NAME
     title = "Dialogue"
+    asks = "A talk with somebody in distress; the score is how that person feels at its end."
     branches = ("manage",)
     protocol = 1
     item_sets = ("open", "published", OWN)

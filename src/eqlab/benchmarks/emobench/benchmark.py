@@ -316,6 +316,7 @@ _TRIES, _TEMPERATURE_STEP, _TOKENS, _ROOM_TO_THINK = 3, 0.15, 64, 1024
 class EmoBench:
     name = "emobench"
     title = "EmoBench"
+    asks = "Multiple choice: what does somebody feel, and why; and what helps most?"
     open_title = "EQ Lab open choices"
     branches = ("understand", "manage")
     protocol = 1

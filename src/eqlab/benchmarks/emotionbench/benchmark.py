@@ -41,6 +41,9 @@ _PUBLISHED_TOKENS = 1024
 class EmotionBench:
     name = "emotionbench"
     title = "EmotionBench"
+    asks = (
+        "A questionnaire on feelings, before and after a situation: does the situation move the subject as it should?"
+    )
     open_title = "EQ Lab open situations"
     protocol = 1
     item_sets = ("published", "open", OWN)

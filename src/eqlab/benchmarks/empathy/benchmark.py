@@ -221,6 +221,7 @@ class EmpathyOptions(Options):
 class Empathy:
     name = "empathy"
     title = "Empathy"
+    asks = "What does one reply to somebody who tells of a feeling? People or judges call each reply Bad, Okay or Good."
     open_title = "EQ Lab open prompts"
     branches = ("manage",)
     protocol = 1

@@ -39,6 +39,7 @@ _FILES = {
 class EqBench:
     name = "eqbench"
     title = "EQ-Bench"
+    asks = "How strongly does somebody in a dialogue feel each of four emotions? Answers are held against a reference."
     open_title = "EQ Lab open dialogues"
     branches = ("understand",)
     protocol = 1

@@ -168,6 +168,7 @@ _TRIES, _TEMPERATURE_STEP, _TOKENS, _A_SCALE = 3, 0.15, 256, 64
 class Ratings:
     name = "rating"
     title = "Ratings"
+    asks = "Replies of others are rated, without their names."
     protocol = 1
     item_sets = ("replies", "published", "imported")
     way_out = "Start a judge with 'eqlab judge MODEL --on RUN'."

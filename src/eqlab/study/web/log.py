@@ -14,13 +14,15 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eqlab.core.errors import StoreError
 from eqlab.core.plural import many
 from eqlab.core.text import people
-from eqlab.study.results.status import StudyStatus, study_status
-from eqlab.study.served_study import ServedStudy
+
+if TYPE_CHECKING:
+    from eqlab.study.results.status import StudyStatus
+    from eqlab.study.served_study import ServedStudy
 
 logger = logging.getLogger("eqlab.study")
 
@@ -117,7 +119,7 @@ class Alert:
     text: str
 
 
-def alerts(now: StudyStatus) -> Iterator[Alert]:
+def alerts(now: "StudyStatus") -> Iterator[Alert]:
     """What is worth telling. Pure."""
     if now.places and now.done >= now.places:
         yield Alert(now.study, "done", f"Every place is done ({now.places}).")
@@ -137,7 +139,7 @@ def alerts(now: StudyStatus) -> Iterator[Alert]:
 class AlertWatch:
     """Looks at the studies every minute, in a thread of its own."""
 
-    def __init__(self, studies: Sequence[ServedStudy], tell: Callable[[Alert], bool | None]) -> None:
+    def __init__(self, studies: "Sequence[ServedStudy]", tell: Callable[[Alert], bool | None]) -> None:
         """`tell` returns False for an alert that did not arrive: it is told again, with how often it was tried."""
         self._studies, self._tell = studies, tell
         self._told: set[tuple[str, str]] = set()
@@ -153,6 +155,8 @@ class AlertWatch:
         self._thread.join(5)
 
     def look(self) -> None:
+        from eqlab.study.results.status import study_status
+
         for served in self._studies:
             for alert in alerts(study_status(served.participation)):
                 if (alert.study, alert.about) not in self._told:

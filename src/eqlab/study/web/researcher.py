@@ -30,7 +30,8 @@ from eqlab.study.results.export import FORMATS, TABLES, export_table
 from eqlab.study.results.people import people_rows
 from eqlab.study.results.status import StudyStatus, study_status
 from eqlab.study.served_study import ServedStudy
-from eqlab.study.web.site import RESEARCHER, RESEARCHER_SECONDS, Site, is_https, parse_cookies, site_of
+from eqlab.study.web.guard import parse_cookies
+from eqlab.study.web.site import RESEARCHER, RESEARCHER_SECONDS, Site, is_https, site_of
 
 router = APIRouter(prefix="/researcher", include_in_schema=False)
 _TYPES = {

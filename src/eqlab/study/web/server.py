@@ -9,17 +9,18 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eqlab.core.errors import UsageError
-from eqlab.study.served_study import ServedStudy
-from eqlab.study.web.app import create_app
 from eqlab.study.web.log import LOG_CONFIG
 from eqlab.study.web.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from eqlab.study.served_study import ServedStudy
 
 KEEP_ALIVE = 75
 """Seconds. With uvicorn's 5, some posts meet a connection that is just being closed."""
@@ -28,8 +29,10 @@ GRACE = 20
 
 
 def config(
-    studies: Sequence[ServedStudy], settings: ServerSettings, host: str, port: int, *, quiet: bool = False
+    studies: "Sequence[ServedStudy]", settings: ServerSettings, host: str, port: int, *, quiet: bool = False
 ) -> uvicorn.Config:
+    from eqlab.study.web.app import create_app
+
     return app_config(create_app(studies, settings), settings, host, port, quiet=quiet)
 
 
@@ -68,7 +71,7 @@ class Server(uvicorn.Server):
 
 
 def serve(
-    studies: Sequence[ServedStudy],
+    studies: "Sequence[ServedStudy]",
     settings: ServerSettings,
     host: str,
     port: int,
@@ -92,7 +95,7 @@ def serve(
 
 
 @contextmanager
-def running(studies: Sequence[ServedStudy], settings: ServerSettings, port: int = 0) -> Iterator[str]:
+def running(studies: "Sequence[ServedStudy]", settings: ServerSettings, port: int = 0) -> Iterator[str]:
     """A server on loopback in a thread of its own, for simulations and tests: its address. Closes the studies at the
     end."""
     try:

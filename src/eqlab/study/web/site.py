@@ -27,6 +27,7 @@ from eqlab.study.panels import derive, resume_code
 from eqlab.study.results.status import StudyStatus
 from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.credentials import PasswordGate
+from eqlab.study.web.guard import parse_cookies
 from eqlab.study.web.render import Renderer
 from eqlab.study.web.settings import ServerSettings, is_local
 
@@ -306,14 +307,3 @@ class Cookies:
         response.set_cookie(
             name, value, max_age=seconds, path="/", httponly=True, samesite="lax", secure=self._secure or https
         )
-
-
-def parse_cookies(header: str) -> dict[str, str]:
-    """A Cookie header, as browsers write it: other programs on the same host put anything into theirs, and a cookie
-    that is not ours must not hide one that is."""
-    found: dict[str, str] = {}
-    for part in header.split(";"):
-        name, is_pair, value = part.partition("=")
-        if is_pair:
-            found.setdefault(name.strip(), value.strip().strip('"'))
-    return found

@@ -4,6 +4,7 @@ const merge = (here, there) => {
   const bodies = new Map([...here.querySelectorAll("tbody[data-key]")].map((body) => [body.dataset.key, body]));
   const table = here.querySelector("table.scores");
   if (!table || !bodies.size) {
+    if (here.querySelector("details[open]") && here.textContent === there.textContent) return;
     if (here.innerHTML !== there.innerHTML && !here.contains(document.activeElement)) here.innerHTML = there.innerHTML;
     return;
   }
