@@ -136,6 +136,8 @@ def init(
             raise UsageError(f"{flag} '{value}' is unknown.", f"Choose {known[0]} or {known[1]}.")
     if re.search(r"[^\w./-]", branch):
         raise UsageError(f"'{branch}' is no name of a branch.", "Name one with --branch.")
+    if key and not re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII):
+        raise UsageError(f"'{key}' cannot be the name of a secret.", "Use letters, digits and _, as in OPENAI_API_KEY.")
     check_writable(output)
     if output.exists() and not force:
         raise UsageError(f"{output} is there already.", "Add --force to write over it, or name another with -o.")

@@ -143,6 +143,8 @@ def compare(
         raise UsageError("--paper writes about models that are compared.", "Drop --baseline, or --speakers.")
     if paper and paper.suffix.lower() == ".bib":
         raise UsageError(f"{paper} is where the citations go.", "Name a text file: the .bib file is written beside it.")
+    if paper and paper.suffix.lower() not in ("", ".txt", ".md"):
+        raise UsageError(f"--paper writes plain text, which '{paper.name}' would not be.", "Write a .txt file.")
     check_writable(junit, markdown, paper)
     named = [*(sources or ()), *(_runs_of(sweep, store, data) if sweep else ())] or ["last"]
     missing_is: Missing = "zero" if missing == "zero" else "drop"

@@ -119,6 +119,15 @@ def check_writable(*paths: Path | None) -> None:
             _check_writable(path)
 
 
+def check_report(path: Path | None) -> None:
+    """Before anything is asked: a report that could not be written, or not under this ending."""
+    from eqlab.publish.report.write import check_ending
+
+    check_writable(path)
+    if path is not None:
+        check_ending(path)
+
+
 def _check_writable(path: Path) -> None:
     import os
 

@@ -30,7 +30,7 @@ from eqlab.cli.flags import (
     StoreFlag,
     StructuredFlag,
     TimeoutFlag,
-    check_writable,
+    check_report,
     model_settings,
 )
 from eqlab.core.plural import many
@@ -352,7 +352,7 @@ def import_file(
     out = errors()
     read_file(file)  # before a store is made for it
     if report:
-        check_writable(report)
+        check_report(report)
     with open_store(store) as opened:
         done = import_ratings(opened, file, name or file.stem, data)
         for bad in done.bad:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_report, check_writable
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_manage import File, PanelFlag, PersonFlag, begun_study, find_person
 from eqlab.core.plural import many
@@ -347,7 +347,7 @@ def analyze(
     from eqlab.cli.output import print_json
     from eqlab.study.results.analysis import analyse, write_report
 
-    check_writable(report)
+    check_report(report)
     with begun_study(file, store, data) as participation:
         analysis = analyse(participation)
         written = write_report(participation, analysis, report) if report else None

@@ -388,7 +388,7 @@ def read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise DataError(f"There is no file {path}.", "Check the name; runs are named without an ending.") from None
+        raise DataError(f"There is no file {path}.", "Check the name and the folder.") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.", "Change its permissions.") from error
 

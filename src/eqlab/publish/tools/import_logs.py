@@ -156,6 +156,8 @@ def import_log(
     data: Path | None = None,
 ) -> ImportedLog:
     """Store a log's replies as a run of their own; the same log again changes nothing."""
+    if not log.replies:
+        raise DataError("The log holds no reply.", "Name a file that its tool has finished.")
     if not log.model:
         raise UsageError("The log does not say which model answered.", "Name it with --model.")
     if not any(reply.said for reply in log.replies):
