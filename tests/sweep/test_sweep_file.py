@@ -112,9 +112,9 @@ def test_a_mistake_is_named_with_its_key(text, said):
     [
         ('[[models]]\nspec = "b"\n', "'b' is not a model"),
         ('[[models]]\nspec = "a"\nname = "c"\nbase_url = "http://h:1/v1"', "are the same run"),
-        ('max_concurrency = 2\n[[models]]\nspec = "b"\nbase_url = "http://h:1/v1"\nmax_concurrency = 3', "say it once"),
+        ('max_concurrency = 2\n[[models]]\nspec = "b"\nbase_url = "http://h:1/v1"\nmax_concurrency = 3', "set it once"),
         ("[endpoints.nowhere]\nmax_concurrency = 2", "is no provider"),
-        ('[endpoints.openai]\n[[models]]\nspec = "groq/x"\nendpoint = "openai"', "is no model of openai"),
+        ('[endpoints.openai]\n[[models]]\nspec = "groq/x"\nendpoint = "openai"', "is not a model of openai"),
     ],
 )
 def test_what_only_shows_between_tables(more, said):

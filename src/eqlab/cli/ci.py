@@ -110,9 +110,7 @@ def init(
         float | None,
         typer.Option(min=0, metavar="POINTS", help="A loss that is allowed.", show_default="2 % of the scale"),
     ] = None,
-    if_unsure: Annotated[
-        str, typer.Option(metavar="pass|fail", help="What becomes of a gate that cannot say.")
-    ] = "pass",
+    if_unsure: Annotated[str, typer.Option(metavar="pass|fail", help="Whether 'cannot say' passes or fails.")] = "pass",
     package: Annotated[
         str, typer.Option(metavar="PACKAGE", help="What pip installs.", show_default="this version of eqlab")
     ] = "",

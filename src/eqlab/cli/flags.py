@@ -137,7 +137,7 @@ def _check_writable(path: Path) -> None:
         raise UsageError(f"{path} is a folder.", "Name a file in it.")
     target = whole if whole.exists() else nearest
     if not os.access(target, os.W_OK) or not nearest.is_dir() or str(nearest) in ("/proc", "/sys"):
-        raise UsageError(f"{path} cannot be written.", "Name a file in a folder of yours.")
+        raise UsageError(f"{path} cannot be written.", "Name a file in a folder that you may write to.")
 
 
 def model_settings(pairs: Sequence[str] | None, effort: str = "", dialect: str = "") -> dict[str, Any]:

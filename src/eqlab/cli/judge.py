@@ -162,10 +162,12 @@ def judge(
     drifting = models[0] == DRIFT
     if drifting:
         if len(models) != 3:
-            raise UsageError("A drift is of one run and one other judge.", "Write 'eqlab judge drift RUN MODEL'.")
+            raise UsageError(
+                "A drift compares the judge of one run with one other judge.", "Write 'eqlab judge drift RUN MODEL'."
+            )
         if on or pairwise or rubric or limit or repeats or budget:
             raise UsageError(
-                "A drift asks what its run asked: the same replies, rubric and pairs.",
+                "A drift repeats what its run asked: the same replies, rubric and pairs.",
                 "Leave out --on, --pairwise, --rubric, --limit, --repeats and --budget.",
             )
         on = [models[1]]

@@ -133,7 +133,7 @@ def export_task(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write.")],
     benchmark: Annotated[
         str,
-        typer.Option("-b", "--benchmark", help="Any whose answers have a score of their own."),
+        typer.Option("-b", "--benchmark", help="A benchmark whose answers are scored one by one."),
     ] = "eqbench",
     items: Annotated[str, typer.Option(help="`open` (shipped) or `published` (the studies' own).")] = "open",
     profile: Annotated[str, typer.Option(help="`quick` (a few items) or `full` (all).")] = "full",

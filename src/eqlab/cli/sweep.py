@@ -53,7 +53,7 @@ def sweep(
     if engine not in ("local", "ray"):
         raise UsageError(f"--engine '{engine}' is unknown.", "Choose local or ray.")
     if engine == "local" and (address or parts or workers):
-        raise UsageError("--address, --parts and --workers belong to Ray.", "Add --engine ray.")
+        raise UsageError("--address, --parts and --workers work with Ray only.", "Add --engine ray.")
     check_report(report)
     read = read_sweep(file)
     timeouts = read.timeouts if patience is None else replace(read.timeouts, patience=patience)

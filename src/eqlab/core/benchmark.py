@@ -227,7 +227,9 @@ def check_item_set(benchmark: Benchmark, item_set: str, flag: str = "--items") -
     if item_set in there:
         return
     if item_set == OWN:
-        raise UsageError(f"{benchmark.name} takes no items of your own.", f"Leave it out with -b, or drop {flag}.")
+        raise UsageError(
+            f"{benchmark.name} takes no items of your own.", f"Choose other benchmarks with -b, or drop {flag}."
+        )
     shipped = [name for name in there if name != OWN]
     way_out = f"Write {' or '.join(f'{flag} {name}' for name in shipped)}." if shipped else f"Give {flag} a file."
     # a benchmark that no run can name says what to do instead

@@ -159,7 +159,7 @@ def check(request: Request) -> None:
 def check_counts(**counts: int | None) -> None:
     for name, count in counts.items():
         if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-            raise UsageError(f"--{name} {count} makes no sense.", "Give 1 or more.")
+            raise UsageError(f"--{name} {count} is too small.", "Give 1 or more.")
 
 
 def _sources(benchmark: Benchmark, request: Request, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
