@@ -24,7 +24,8 @@ HEAD = """# Every sentence
 
 What EQ Lab can say, by the file that says it, so that one reading covers its English: `…` stands for a name,
 a number or words of another sentence. Below a sentence with gaps stands an example: what it said
-in a test run, or what the documentation shows. Made by `python bench/sentences.py`.
+in a test run or what the documentation shows; else {the names} of what fills the gaps. Made by
+`python bench/sentences.py`.
 """
 FEWEST = 4
 """Words of a sentence."""
@@ -45,6 +46,16 @@ def patterns(source: str, *, errors: bool = True) -> Iterator[str]:
     for node in nodes:
         if id(node) not in inside and (text := _pattern(node)):
             yield text
+
+
+def named_gaps(source: str) -> dict[str, str]:
+    """The sentences of a file that have gaps, with the names of what fills them."""
+    found: dict[str, str] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.JoinedStr) and (text := _pattern(node)):
+            parts = [part.value if isinstance(part, ast.Constant) else _name(part) for part in node.values]
+            found.setdefault(text, _blanks("".join(map(str, parts))))
+    return found
 
 
 def _pattern(node: ast.AST) -> str:
@@ -71,6 +82,19 @@ def _gap(part: ast.expr) -> str:
         nouns = [str(noun.value) for noun in count.args[1:] if isinstance(noun, ast.Constant) and noun.value]
         return f"{GAP} {nouns[1] if len(nouns) > 1 else f'{nouns[0]}s'}" if nouns else GAP
     return GAP
+
+
+def _name(part: ast.expr) -> str:
+    """What fills a gap, in a word."""
+    while not isinstance(part, ast.Name | ast.Attribute):
+        inner = (
+            getattr(part, key, None) for key in ("value", "args", "left", "body", "func", "elt", "operand", "values")
+        )
+        found = next((one[0] if isinstance(one, list) else one for one in inner if one), None)
+        if not isinstance(found, ast.expr):
+            return GAP
+        part = found
+    return f"{{{(part.id if isinstance(part, ast.Name) else part.attr).strip('_')}}}"
 
 
 def example(pattern: str, shown: str) -> str:
@@ -100,12 +124,17 @@ def page(heard: Mapping[str, str] | None = None) -> str:
     )
     held = (text for path in sorted((ROOT / "tests").rglob("*.py")) for text in _texts(path.read_text("utf-8")))
     shown = _blanks(" ".join([*blocks, *held]))
-    known = {**(heard or {}), **examples(PAGE.read_text("utf-8"))}
+    every = every_pattern()
+    named = {name: named_gaps((SOURCE / name).read_text("utf-8")) for name in every}
+    names = {text for own in named.values() for text in own.values()}
+    kept = {one: seen for one, seen in examples(PAGE.read_text("utf-8")).items() if fits(one, seen)}
     said = [HEAD]
-    for name, found in every_pattern().items():
+    for name, found in every.items():
         said.append(f"## `{name}`\n")
         for pattern in found:
-            seen = (known.get(pattern) or example(pattern, shown)) if GAP in pattern else ""
+            seen = kept.get(pattern, "")
+            if GAP in pattern and seen in names | {""}:
+                seen = (heard or {}).get(pattern) or example(pattern, shown) or named[name].get(pattern, "")
             said.append(f"{listed(pattern)}" + (f"  \n  *{_safe(seen)}*" if seen else ""))
         said.append("")
     return "\n".join(said)
@@ -119,7 +148,7 @@ def examples(text: str) -> dict[str, str]:
 
 def fits(pattern: str, text: str) -> bool:
     """Whether the sentence, its gaps filled, is this text."""
-    parts = (re.escape(part) for part in pattern.split(GAP))
+    parts = (re.escape(part.strip()) for part in pattern.split(GAP))
     return re.fullmatch(".*?".join(parts), text) is not None
 
 

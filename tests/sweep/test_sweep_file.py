@@ -78,7 +78,7 @@ def test_benchmarks_as_tables_override_the_defaults():
         (GOOD + 'start = "serve {port}"', "has its own"),
         (GOOD + "settings = { messages = 1 }", "change the protocol"),
         (GOOD + '[[models]]\nspec = "a"\nbase_url = "http://h:2/v1"', "two models are called 'a'"),
-        (GOOD + '[[models]]\nspec = "b"\nendpoint = "x"', "endpoint 'x', which is not there"),
+        (GOOD + '[[models]]\nspec = "b"\nendpoint = "x"', "endpoint 'x', which the file does not define"),
         (GOOD + '[[models]]\nspec = "b"\nstart = "serve"', "where the port goes"),
         (GOOD + '[[models]]\nspec = "b"\nstart = "serve {port} --api-key x"', "holds a key"),
         (GOOD + '[[models]]\nspec = "b"\nstart = "env VLLM_API_KEY=x serve {port}"', "holds a key"),
