@@ -110,7 +110,7 @@ def test_the_ladder_needs_no_run_and_is_drawn_in_letters(eqlab, tmp_path):
         (("plot", *MODELS, "--kind", "cost", "-o", "x.svg"), "nothing for --kind cost"),
         (("plot", "people", *MODELS, "-o", "x.svg"), "nothing for --kind people"),
         (("report", *MODELS, "-o", "x.png"), "eqlab plot"),
-        (("report", *MODELS, "-o", "x.docx"), "write an .html"),
+        (("report", *MODELS, "-o", "x.docx"), "Write an .html"),
         (("report", *MODELS, "-o", "x.md", "--items"), "Drop --items"),
     ],
 )
