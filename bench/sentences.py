@@ -1,12 +1,20 @@
-"""docs/reference/sentences.md: every sentence that the product can say, by file, with an example where the
-documentation, a test or a text that is given shows one, for those who read its English:
-python bench/sentences.py [FILE of what was said, a line each; what it shows stays on the page]"""
+"""docs/reference/sentences.md: every sentence that the product can say, by file, with an example of each that has a
+gap, for those who read its English: python bench/sentences.py [FILE of what was heard …]
+
+EQLAB_HEARD=FILE pytest -p sentences tests/… writes such files, FILE.1234: what each sentence said in a test run. An
+example stays on the page as long as its sentence."""
 
 import ast
+import atexit
+import importlib.abc
+import importlib.machinery
+import json
+import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import CodeType, ModuleType
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "eqlab"
@@ -15,8 +23,9 @@ GAP = "…"
 HEAD = """# Every sentence
 
 What EQ Lab can say, by the file that says it, so that one reading covers its English: `…` stands for a name,
-a number or words of another sentence. The example is what the documentation shows, a test
-holds or a test run said. Made by `python bench/sentences.py`.
+a number or words of another sentence. Below a sentence with gaps stands an example: what it said
+in a test run or what the documentation shows; else {the names} of what fills the gaps. Made by
+`python bench/sentences.py`.
 """
 FEWEST = 4
 """Words of a sentence."""
@@ -35,21 +44,35 @@ def patterns(source: str, *, errors: bool = True) -> Iterator[str]:
         elif isinstance(node, ast.Raise) and not errors:
             inside |= {id(part) for part in ast.walk(node)}
     for node in nodes:
-        if id(node) in inside:
-            continue
-        if isinstance(node, ast.JoinedStr):
-            parts = [part.value if isinstance(part, ast.Constant) else _gap(part) for part in node.values]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            parts = [node.value]
-        else:
-            continue
-        text = " ".join("".join(map(str, parts)).split())
-        if (
-            len(text.split()) >= FEWEST
-            and re.match(r"[A-Z…'!\-\"]", text)
-            and text.rstrip("…'\") ").endswith((".", "?", ":"))
-        ):
+        if id(node) not in inside and (text := _pattern(node)):
             yield text
+
+
+def named_gaps(source: str) -> dict[str, str]:
+    """The sentences of a file that have gaps, with the names of what fills them."""
+    found: dict[str, str] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.JoinedStr) and (text := _pattern(node)):
+            parts = [part.value if isinstance(part, ast.Constant) else _name(part) for part in node.values]
+            found.setdefault(text, _blanks("".join(map(str, parts))))
+    return found
+
+
+def _pattern(node: ast.AST) -> str:
+    """The sentence that a text of the source is; empty: none."""
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else _gap(part) for part in node.values]
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        parts = [node.value]
+    else:
+        return ""
+    text = _blanks("".join(map(str, parts)))
+    whole = re.match(r"[A-Z…'!\-\"]", text) and text.rstrip("…'\") ").endswith((".", "?", ":"))
+    return text if whole and len(text.split()) >= FEWEST else ""
+
+
+def _blanks(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _gap(part: ast.expr) -> str:
@@ -59,6 +82,19 @@ def _gap(part: ast.expr) -> str:
         nouns = [str(noun.value) for noun in count.args[1:] if isinstance(noun, ast.Constant) and noun.value]
         return f"{GAP} {nouns[1] if len(nouns) > 1 else f'{nouns[0]}s'}" if nouns else GAP
     return GAP
+
+
+def _name(part: ast.expr) -> str:
+    """What fills a gap, in a word."""
+    while not isinstance(part, ast.Name | ast.Attribute):
+        inner = (
+            getattr(part, key, None) for key in ("value", "args", "left", "body", "func", "elt", "operand", "values")
+        )
+        found = next((one[0] if isinstance(one, list) else one for one in inner if one), None)
+        if not isinstance(found, ast.expr):
+            return GAP
+        part = found
+    return f"{{{(part.id if isinstance(part, ast.Name) else part.attr).strip('_')}}}"
 
 
 def example(pattern: str, shown: str) -> str:
@@ -79,7 +115,7 @@ def example(pattern: str, shown: str) -> str:
     return near[near.find(parts[0]) : place]
 
 
-def page(heard: str = "") -> str:
+def page(heard: Mapping[str, str] | None = None) -> str:
     blocks = (
         block
         for path in sorted((ROOT / "docs").rglob("*.md"))
@@ -87,17 +123,33 @@ def page(heard: str = "") -> str:
         for block in re.findall(r"```console\n(.*?)```", path.read_text("utf-8"), flags=re.DOTALL)
     )
     held = (text for path in sorted((ROOT / "tests").rglob("*.py")) for text in _texts(path.read_text("utf-8")))
-    kept = re.findall(r"^  \*(.*)\*$", PAGE.read_text("utf-8"), flags=re.MULTILINE)
-    before = [re.sub(r"\\(.)", r"\1", text) for text in (*kept, *heard.splitlines())]
-    shown = " ".join(" ".join([*blocks, *held, "|", *(f"{text} |" for text in before)]).split())
+    shown = _blanks(" ".join([*blocks, *held]))
+    every = every_pattern()
+    named = {name: named_gaps((SOURCE / name).read_text("utf-8")) for name in every}
+    names = {text for own in named.values() for text in own.values()}
+    kept = {one: seen for one, seen in examples(PAGE.read_text("utf-8")).items() if fits(one, seen)}
     said = [HEAD]
-    for name, found in every_pattern().items():
+    for name, found in every.items():
         said.append(f"## `{name}`\n")
         for pattern in found:
-            seen = example(pattern, shown)
+            seen = kept.get(pattern, "")
+            if GAP in pattern and seen in names | {""}:
+                seen = (heard or {}).get(pattern) or example(pattern, shown) or named[name].get(pattern, "")
             said.append(f"{listed(pattern)}" + (f"  \n  *{_safe(seen)}*" if seen else ""))
         said.append("")
     return "\n".join(said)
+
+
+def examples(text: str) -> dict[str, str]:
+    """Those of a page, by sentence."""
+    found = re.findall(r"^- (.*?) *\n  \*(.*)\*$", text, flags=re.MULTILINE)
+    return {_unsafe(pattern): _unsafe(seen) for pattern, seen in found}
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Whether the sentence, its gaps filled, is this text."""
+    parts = (re.escape(part.strip()) for part in pattern.split(GAP))
+    return re.fullmatch(".*?".join(parts), text) is not None
 
 
 def every_pattern() -> dict[str, list[str]]:
@@ -126,5 +178,72 @@ def _safe(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", text)
 
 
+def _unsafe(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+# What sentences said: while tests run, each text with gaps of the source passes through `hear` on its way.
+_heard: dict[str, str] = {}
+_MOST = 400
+"""Characters of an example."""
+
+
+def hear(text: str, pattern: str) -> str:
+    """Keeps the shortest example with all gaps filled; folders of this machine are nobody's."""
+    said = re.sub(r"(?<![\w./])/(?:tmp|root|home|work)/(?:[^\s'\"]*/)?", "/home/you/", _blanks(text))
+    before = _heard.get(pattern)
+    if len(said) <= _MOST and said.isprintable() and fits(pattern, said):
+        _heard[pattern] = min(filter(None, (before, said)), key=lambda one: (_empty(pattern, one), len(one), one))
+    return text
+
+
+def _empty(pattern: str, text: str) -> bool:
+    """Whether a gap holds nothing."""
+    return len(text) < len(pattern) + pattern.count(GAP)
+
+
+class _Wrap(ast.NodeTransformer):
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        pattern = _pattern(node)
+        self.generic_visit(node)
+        if GAP not in pattern:
+            return node
+        return ast.Call(ast.Name("__hear__", ast.Load()), [node, ast.Constant(pattern)], [])
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType:
+        tree = _Wrap().visit(ast.parse(self.get_data(self.path)))
+        code: CodeType = compile(ast.fix_missing_locations(tree), self.path, "exec")
+        return code
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["__hear__"] = hear
+        super().exec_module(module)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname.partition(".")[0] != SOURCE.name:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+def _listen(where: str) -> None:
+    sys.meta_path.insert(0, _Finder())
+    path = Path(f"{where}.{os.getpid()}")
+    atexit.register(lambda: path.write_text(json.dumps(_heard, ensure_ascii=False, indent=0), encoding="utf-8"))
+
+
 if __name__ == "__main__":
-    PAGE.write_text(page("".join(Path(name).read_text("utf-8") for name in sys.argv[1:])), encoding="utf-8")
+    told: dict[str, str] = {}
+    for name in sys.argv[1:]:
+        told |= json.loads(Path(name).read_text("utf-8"))
+    PAGE.write_text(page(told), encoding="utf-8")
+elif "EQLAB_HEARD" in os.environ:
+    _listen(os.environ["EQLAB_HEARD"])

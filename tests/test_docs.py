@@ -1,7 +1,10 @@
 """Documentation is product: every command in it parses, every link leads somewhere, every setting is described."""
 
+import json
+import os
 import re
 import shlex
+import subprocess
 import sys
 
 import pytest
@@ -228,7 +231,6 @@ def test_the_notebook_runs_as_a_kernel_runs_it(two_models, tmp_path, monkeypatch
     import ast
     import asyncio
     import inspect
-    import json
 
     cells = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))["cells"]
     monkeypatch.setenv("EQLAB_BASE_URL", two_models.url)
@@ -247,8 +249,6 @@ def test_the_notebook_runs_as_a_kernel_runs_it(two_models, tmp_path, monkeypatch
 
 
 def test_the_notebook_is_the_tutorial():
-    import json
-
     made = notebook.notebook(TEXT["python.md"])
     kept = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))
     assert kept == made, "run bench/notebook.py"
@@ -298,8 +298,6 @@ def test_every_output_that_is_shown_is_made_by_its_command():
 
 
 def test_what_the_readme_says_a_run_costs_is_what_a_dry_run_says(eqlab):
-    import json
-
     rows = re.findall(r"^\| `([^|]*)`[^|]*\| ([\d,]+) \| ([\d,]+) \| ([\d,]+) to ([\d,]+) \|$", TEXT["README.md"], re.M)
     assert len(rows) == 4
     for flags, *numbers in rows:
@@ -356,6 +354,46 @@ def test_sentences_are_found_in_code_and_docstrings_are_none():
     assert sentences.example("There is no file ….", "eqlab: There is no file items. Name") == "There is no file items."
     counted = """say(f"Nobody used {many(n, 'reply', 'replies')}.")"""
     assert list(sentences.patterns(counted)) == ["Nobody used … replies."]
+
+
+def test_every_sentence_with_gaps_has_an_example():
+    """What it said somewhere, for most; else the names of what fills the gaps."""
+    import sentences
+
+    files = [sentences.named_gaps((sentences.SOURCE / name).read_text("utf-8")) for name in sentences.every_pattern()]
+    gapped = {sentences.listed(text) for own in files for text in own if sentences.GAP in text}
+    lines = sentences.PAGE.read_text("utf-8").splitlines()
+    gaps = [place for place, line in enumerate(lines) if line.rstrip() in gapped]
+    assert len(gaps) > 900
+    assert [lines[place] for place in gaps if not lines[place + 1].startswith("  *")] == []
+    real = sum("\\{" not in lines[place + 1] for place in gaps)
+    assert real > 0.7 * len(gaps)
+    assert not [line for line in lines if re.search(r"/(tmp|root|work)/", line)], "folders of a machine"
+    named = sentences.named_gaps('say(f\'There is no file {one.path}, and {many(n, "reply", "replies")}.\')')
+    assert named == {"There is no file …, and … replies.": "There is no file {path}, and {n}."}
+
+
+def test_what_a_sentence_says_is_heard_while_it_is_said(tmp_path):
+    said = "import sentences; from eqlab.core.errors import did_you_mean; print(did_you_mean('ful', ['full']))"
+    folders = os.pathsep.join((str(ROOT / "src"), str(ROOT / "bench")))
+    environment = {**os.environ, "EQLAB_HEARD": str(tmp_path / "heard"), "PYTHONPATH": folders}
+    done = subprocess.run([sys.executable, "-c", said], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "Did you mean full?\n"
+    (heard,) = tmp_path.iterdir()
+    assert json.loads(heard.read_text("utf-8"))["Did you mean …? …"] == "Did you mean full?"
+
+
+def test_an_example_is_whole_and_shows_no_folder_of_this_machine(monkeypatch):
+    import sentences
+
+    monkeypatch.setattr(sentences, "_heard", {})
+    for text in (
+        "No file  x.",
+        "There is no file /tmp/pytest-of-me/x/a.toml.",
+        "There is no file /tmp/b/longer-name.toml.",
+    ):
+        assert sentences.hear(text, "There is no file ….") == text
+    assert sentences._heard == {"There is no file ….": "There is no file /home/you/a.toml."}
 
 
 def test_the_page_of_sentences_has_every_sentence():

@@ -247,7 +247,7 @@ def test_more_of_anything_never_hurts(personas, speakers):
 def test_coefficient_and_refusals():
     assert coefficient({"m": 1.0, "residual": 1.0}, {"item": 10}, subject="m") == pytest.approx(10 / 11)
     assert coefficient({"residual": 0.0}, {"item": 10}, subject="m") is None
-    with pytest.raises(UsageError, match="measured"):
+    with pytest.raises(UsageError, match="object of measurement"):
         planned(VARIANCE, {"listener": 2}, subject="listener")
     with pytest.raises(UsageError, match="negative"):
         planned({"a": -1.0, "residual": 1.0}, {"a": 2}, subject="m")

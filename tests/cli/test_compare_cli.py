@@ -67,7 +67,7 @@ def test_a_passage_for_a_paper(eqlab, run, tmp_path):
     assert bib.count("@") == 2
     assert re.search(r"@software\{eqlab,\n  title = .*\n  author = .*\n  year = \{20\d\d\},\n  version", bib)
     fails(eqlab("compare", run, "--paper", "x.bib"), "citations go", code=2)
-    fails(eqlab("compare", run, "--paper", "x.txt", "--baseline", run), "--paper writes about models", code=2)
+    fails(eqlab("compare", run, "--paper", "x.txt", "--baseline", run), "--paper describes a comparison", code=2)
 
 
 def test_models_by_name(eqlab, run, server):
@@ -207,7 +207,7 @@ def test_a_gate_in_ci(eqlab, server, tmp_path):
 
 def test_gate_mistakes(eqlab, run):
     fails(eqlab("compare", run, "--fail-if-worse"), "--fail-if-worse", "--baseline")
-    fails(eqlab("compare", run, run, "--baseline", run), "One candidate")
+    fails(eqlab("compare", run, run, "--baseline", run), "one candidate")
     fails(eqlab("compare", run, "--baseline", "nothing"), "nothing")
 
 

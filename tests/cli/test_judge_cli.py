@@ -58,7 +58,7 @@ def test_the_same_replies_by_another_judge(eqlab, server):
     assert shifts == {"warm": -100.0, "cold": 0.0}
     again = eqlab("judge", "drift", judged["run"], "mild", "--base-url", server.url)
     assert "is the judge of run" in again.err
-    assert "A drift is of one run" in eqlab("judge", "drift", "strict", "--base-url", server.url).err
+    assert "A drift compares the judge of one run" in eqlab("judge", "drift", "strict", "--base-url", server.url).err
 
 
 def test_a_panel_of_three(eqlab, server, tmp_path):

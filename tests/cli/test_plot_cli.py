@@ -1,5 +1,6 @@
 """Pictures, summaries and citations, offline, of published results."""
 
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -52,6 +53,35 @@ def test_published_models_stand_beside_ones_own(eqlab, server, published, tmp_pa
     assert picture.save(tmp_path / "z.svg").read_text() == picture.svg
 
 
+def test_open_and_published_questions_never_share_an_axis(eqlab, server, published):
+    """One model answered both: each set has a chart of its own, and published models stand on their own questions."""
+    server.reply = lambda body, number: "\n".join(
+        f"{word}: {place}"
+        for place, word in enumerate(
+            re.search(r"(?:at the end\?|feel\.\.\.)\n((?:\w+\n){4})", body["messages"][-1]["content"])[1].split(), 2
+        )
+    )
+    for items in ("open", "published"):
+        asked = ("-b", "eqbench", "--items", items, "--limit", 6, "--base-url", server.url)
+        assert eqlab("run", "mine", *asked, EQLAB_DATA=published).code == 0
+    import eqlab as api
+
+    with api.open_store("") as store:
+        both = list(store.run_ids())
+        for kind, marks in (("forest", ()), ("heat", ()), ("cost", ("tokens for one answer",))):
+            picture = api.plot(store, both, kind=kind)
+            assert picture.charts == 2, kind
+            assert all(mark in picture.svg for mark in marks)
+        forests = {one.title: [line.name for line in one.lines] for one in api.plot(store, both).forests}
+        beside = {one.title: [line.name for line in one.lines] for one in api.plot(store, both, alone=True).forests}
+    assert forests["EQ Lab open dialogues"] == ["mine"], "no published model answered these"
+    assert {"mine", "gpt-4-0314", "lmsys/vicuna-7b-v1.1"} <= set(forests["EQ-Bench v2"])
+    assert beside == {"EQ Lab open dialogues": ["mine"], "EQ-Bench v2": ["mine"]}
+    assert eqlab("plot", *both, "-o", "-").out.count("mine ") == 2
+    mixed = eqlab("plot", both[-1], "published:gpt-4-0314", "-o", "-").out
+    assert len(re.findall(r"^(?:EQ Lab open dialogues|EQ-Bench v2)$", mixed, re.MULTILINE)) == 2
+
+
 def test_the_ladder_needs_no_run_and_is_drawn_in_letters(eqlab, tmp_path):
     done = eqlab("plot", "ladder", "-o", "-", COLUMNS="100")
     assert done.code == 0, done.err
@@ -80,7 +110,7 @@ def test_the_ladder_needs_no_run_and_is_drawn_in_letters(eqlab, tmp_path):
         (("plot", *MODELS, "--kind", "cost", "-o", "x.svg"), "nothing for --kind cost"),
         (("plot", "people", *MODELS, "-o", "x.svg"), "nothing for --kind people"),
         (("report", *MODELS, "-o", "x.png"), "eqlab plot"),
-        (("report", *MODELS, "-o", "x.docx"), "write an .html"),
+        (("report", *MODELS, "-o", "x.docx"), "Write an .html"),
         (("report", *MODELS, "-o", "x.md", "--items"), "Drop --items"),
     ],
 )

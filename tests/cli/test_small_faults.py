@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from aiohttp import web
 from server import answer_to
 
 
@@ -145,3 +146,74 @@ def _command(server, folder, environment=None, stderr=subprocess.PIPE):
         timeout=120,
         check=False,
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("run", "m", "--report", "out.docx"), 2, "A report cannot be 'out.docx'. Write an .html file"),
+        (("sweep", "none.toml", "--report", "out.pdf"), 2, "A report cannot be 'out.pdf'."),
+        (("report", "published:gpt-4-0314", "-o", "x.docx"), 2, "'x.docx'. Write an .html, .pdf or .md file."),
+        (("compare", "published:gpt-4-0314", "--paper", "p.docx"), 2, "plain text, which 'p.docx' would not be"),
+        (("run", "m", "-b", "eqbench", "-o", "versoin=v1"), 2, "Did you mean version?"),
+        (("run", "m", "--dialect", "opnai_chat"), 2, "Did you mean openai_chat?"),
+        (("run", "m", "--effort", "hgih"), 2, "Did you mean high?"),
+        (("run", "m", "--profile", "ful"), 2, "Did you mean full?"),
+        (("run", "m", "--repot", "x.html"), 2, "There is no option --repot. Did you mean --repeats, --report"),
+        (("run", "m", "--seed", "x"), 2, "'x' is not a whole number."),
+        (("run", "m", "--max-cost", "x"), 2, "'x' is not a number."),
+        (("run", "m", "--limit", "0"), 2, "0 is less than 1."),
+        (("view", "--port", "99999"), 2, "99999 is not from 0 to 65535."),
+        (("benchmarks", "nope"), 2, "Too many arguments: nope. See"),
+        (("run", "gguf:"), 1, "names a folder. Name a file: gguf:PATH."),
+        (("data", "fetch", "eqbnch"), 2, "Did you mean eqbench?"),
+        (("study", "init", "rating", "--arm", "foo"), 2, "Write --arm name=value."),
+        (("compare", "list.json"), 1, "list.json is not an EQ-Bench result file. It should be JSON"),
+        (("research", "correlate", "published", "--external", "empty.csv"), 2, "not the file empty.csv"),
+        (("run", "m", "--prices", "empty.toml"), 1, "price is missing (begin each with a line [[price]])"),
+        (("runs", "import", "lm-eval", "empty.csv", "-b", "eqbench"), 1, "The log holds no reply."),
+        (("ci", "init", "openai/x", "--key", "not a name"), 2, "'not a name' cannot be the name of a secret."),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, tuple) else "",
+)
+def test_a_slip_is_one_line_that_names_it_and_the_way_out(eqlab, tmp_path, arguments, code, said):
+    for name, text in (("empty.csv", ""), ("empty.toml", ""), ("list.json", "[]")):
+        (tmp_path / name).write_text(text)
+    server = ("--base-url", "http://127.0.0.1:9/v1") if arguments[:2] == ("run", "m") else ()
+    done = eqlab(*arguments, *server)
+    assert (done.code, said in done.err) == (code, True), done.err
+    assert sum(line.startswith("eqlab: ") for line in done.err.splitlines()) == 1
+    assert "Traceback" not in done.err
+    assert not list(tmp_path.glob("*.docx")) + list(tmp_path.glob(".github"))
+
+
+def test_a_report_from_python_has_its_own_ending(tmp_path, monkeypatch):
+    import eqlab as api
+    from eqlab.core.errors import UsageError
+
+    monkeypatch.chdir(tmp_path)
+    with api.open_store("x.db") as store, pytest.raises(UsageError, match=r"cannot be 'r\.docx'"):
+        api.write_report(store, [], "r.docx")
+
+
+def test_every_model_that_fails_says_why(eqlab, server):
+    server.reply = lambda body, n: web.json_response({"error": {"message": "no such model"}}, status=404)
+    done = eqlab("run", "one", "two", "-b", "empathy", "--limit", "1", "--base-url", server.url)
+    assert done.code == 1
+    assert [f"eqlab: {name} at" in done.err.replace("\n", " ") for name in ("one", "two")] == [True, True]
+
+
+def test_a_label_is_seen_in_the_list_of_runs(eqlab, server):
+    server.reply = lambda body, n: "That sounds hard."
+    assert eqlab("run", "m", "-b", "empathy", "--limit", "1", "--label", "3f2a", "--base-url", server.url).code == 0
+    assert "m (3f2a)" in eqlab("runs").out
+    done = eqlab("runs", "show", "--item", "nope")
+    assert "matches --item nope." in done.err
+
+
+def test_a_benchmark_is_named_once_in_a_conclusion(eqlab, server):
+    server.reply = lambda body, n: answer_to(body["messages"][-1]["content"])
+    done = eqlab("run", "m", "-b", "eqbench", "-b", "empathy", "--limit", "5", "--base-url", server.url)
+    assert done.code == 0, done.err
+    assert done.out.startswith("m scores ")
+    assert done.out.splitlines()[0].count("EQ Lab open dialogues") == 1

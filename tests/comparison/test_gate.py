@@ -170,7 +170,7 @@ def test_a_loss_that_is_shown_may_lie_within_the_margin():
     noise = np.random.default_rng(3).normal(0, 1, base.shape)
     found = checked(own(result("model:m", base - 0.5 + noise)), own(result("model:m", base)), 2.0)
     assert found.outcome == "no worse"
-    assert "The loss is shown, and lies within the margin of 2 points." in found.checks[0].sentence
+    assert "A loss is shown, but it lies within the margin of 2 points." in found.checks[0].sentence
 
 
 def test_several_benchmarks_are_corrected_together():
@@ -186,7 +186,7 @@ def test_several_benchmarks_are_corrected_together():
     three = checked(own(lower, *old[1:]), own(*old), None)
     assert [check.outcome for check in three.checks] == ["cannot say", "the same", "the same"]
     assert three.checks[0].p == pytest.approx(3 * alone.p)
-    assert "Corrected over the benchmarks p is 0.09" in three.checks[0].sentence
+    assert "Corrected over the benchmarks, p is 0.09" in three.checks[0].sentence
 
 
 def test_the_miss_rate_is_that_of_the_deciding_test():

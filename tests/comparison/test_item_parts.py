@@ -160,4 +160,4 @@ def test_equating_on_the_command_line(eqlab):
 def test_a_benchmark_that_is_not_there_is_said(eqlab):
     done = eqlab("items", "report", "published", "--benchmark", "emobench")
     assert done.code != 0
-    assert "has points item by item" in done.err
+    assert "has item scores" in done.err

@@ -127,7 +127,7 @@ def test_litellm_fills_gaps_and_its_zeros_are_unknown(tmp_path):
     ("text", "said"),
     [
         ("x = [", "not a TOML file"),
-        ("", "has no price"),
+        ("", "price is missing"),
         ('[[price]]\nmodels = ["a/b"]\ninput = 1', "output is missing"),
         ("[[price]]\nmodels = []\ninput = 1\noutput = 2", "models"),
         ('[[price]]\nmodels = ["a/b"]\ninput = -1\noutput = 2', "line 3: price[1].input"),

@@ -47,7 +47,7 @@ def test_the_same_answers_have_the_same_score_as_the_published_model_they_came_f
 def test_the_sentence_says_on_what_and_what_differs():
     (own,) = group([record("lmsys/vicuna-7b-v1.1", questions=171)])
     said = ladder_sentence(own, ladder(own))
-    assert said.startswith("Among 12 published models on the same 171 questions (rank of 13): mine is ")
+    assert said.startswith("Among 12 published models on the same 171 questions (13 in all): mine ranks ")
     assert "revised" not in said
     (plain,) = group([record("lmsys/vicuna-7b-v1.1", revision=False)])
     assert ladder_sentence(plain, ladder(plain)).endswith(
@@ -87,7 +87,7 @@ def test_a_board_without_published_results_has_its_place_among_them():
     own = record("lmsys/vicuna-7b-v1.1", questions=40)
     (board,) = boards([BoardEntry(own, own.results[0], "run", "r")])
     found = among_published(board)
-    assert found.among.startswith("Among 12 published models on the same 40 questions (rank of 13): mine is ")
+    assert found.among.startswith("Among 12 published models on the same 40 questions (13 in all): mine ranks ")
     assert [line.beside for forest in found.forests for line in forest.lines].count(False) == 1
     (listed,) = boards([BoardEntry(own, own.results[0], "published", "r")])
     assert among_published(listed) is None
@@ -98,6 +98,6 @@ def test_the_first_page_of_a_view_has_it_too(skilled_store):
     groups = group([record("lmsys/vicuna-7b-v1.1", questions=40)])
     view.site.shelf.snapshot = replace(view.site.shelf.snapshot, groups=groups, ladders=(ladder(groups[0]),))
     page = view.get("/")
-    assert "Among 12 published models on the same 40 questions (rank of 13): mine is " in words(page)
+    assert "Among 12 published models on the same 40 questions (13 in all): mine ranks " in words(page)
     assert "The picture among published models" in words(page)
     assert 'href="#subject' not in page

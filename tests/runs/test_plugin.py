@@ -92,6 +92,10 @@ def test_show_report_compare_and_export(plugin, eqlab, server, tmp_path):
     assert "@software{eqlab-shades," in cited, "a package without a paper is cited as a package"
     assert "version = {1.0}" in cited
     assert "\\cite{eqlab-shades}" in cited
+    assert "written for EQ Lab" not in cited.replace("\n% ", " "), "the package wrote its own items"
+    assert "in the form of" not in cited.replace("\n% ", " ")
+    assert eqlab("compare", "last", "--paper", "paper.txt").code == 0
+    assert "the benchmark's own" in " ".join((tmp_path / "paper.txt").read_text().split())
     assert eqlab("export", "last", "-o", "out.csv").code == 0
     with (tmp_path / "out.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -82,4 +82,4 @@ def test_what_was_overwritten(eqlab, path, seed):
         done = eqlab(*command, "--store", "s.db")
         assert done.code in (0, 1, 2), done
         if done.code and "holds no run" not in done.err:
-            assert "s.db" in done.err or "damaged in" in done.err or "Nothing that was named" in done.err, done.err
+            assert "s.db" in done.err or "damaged in" in done.err or "Nothing is left to compare" in done.err, done.err

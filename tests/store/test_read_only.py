@@ -175,7 +175,7 @@ def test_a_writer_that_begins_meanwhile_is_noticed(frozen, monkeypatch):
     connection = sqlite3.connect(frozen)
     connection.execute("DELETE FROM sessions")
     connection.commit()
-    with pytest.raises(StoreError, match="Somebody writes"):
+    with pytest.raises(StoreError, match="Another program is writing"):
         reader.run_ids()
     connection.close()
     reader.close()

@@ -308,7 +308,7 @@ def test_careless_people_fail_gold_items_and_the_inconsistent_are_found(make):
 
 
 def test_gold_items_need_one_form_and_an_answer_that_exists(make):
-    with pytest.raises(UsageError, match="accepts what nobody can answer"):
+    with pytest.raises(UsageError, match="accepts an answer that its form does not have"):
         make("rating", tables=GOLD.replace("[1]", "[4]"))
     with pytest.raises(UsageError, match="different forms"):
         make("eqbench", arms=(), top="limit = 10", tables=GOLD)

@@ -118,7 +118,7 @@ def test_what_init_refuses(store):
         ("ratings", {}, "no kind of study 'ratings'"),
         ("evoked", {"arms": {"a": "author"}}, "takes its arms from the items"),
         ("evoked", {"source": "abc"}, "has no replies to rate"),
-        ("rating", {"source": "abc", "arms": {"a": "author"}}, "names the arms already"),
+        ("rating", {"source": "abc", "arms": {"a": "author"}}, "both name the arms"),
         ("rating", {"source": "abc"}, "holds no run yet"),
         ("rating", {"panel": "cloud"}, "Panel 'cloud' is not known"),
         ("rating", {"arms": {"a": "last"}}, "No run in the store has replies"),

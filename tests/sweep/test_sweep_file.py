@@ -78,7 +78,7 @@ def test_benchmarks_as_tables_override_the_defaults():
         (GOOD + 'start = "serve {port}"', "has its own"),
         (GOOD + "settings = { messages = 1 }", "change the protocol"),
         (GOOD + '[[models]]\nspec = "a"\nbase_url = "http://h:2/v1"', "two models are called 'a'"),
-        (GOOD + '[[models]]\nspec = "b"\nendpoint = "x"', "endpoint 'x', which is not there"),
+        (GOOD + '[[models]]\nspec = "b"\nendpoint = "x"', "endpoint 'x', which the file does not define"),
         (GOOD + '[[models]]\nspec = "b"\nstart = "serve"', "where the port goes"),
         (GOOD + '[[models]]\nspec = "b"\nstart = "serve {port} --api-key x"', "holds a key"),
         (GOOD + '[[models]]\nspec = "b"\nstart = "env VLLM_API_KEY=x serve {port}"', "holds a key"),
@@ -112,9 +112,9 @@ def test_a_mistake_is_named_with_its_key(text, said):
     [
         ('[[models]]\nspec = "b"\n', "'b' is not a model"),
         ('[[models]]\nspec = "a"\nname = "c"\nbase_url = "http://h:1/v1"', "are the same run"),
-        ('max_concurrency = 2\n[[models]]\nspec = "b"\nbase_url = "http://h:1/v1"\nmax_concurrency = 3', "say it once"),
+        ('max_concurrency = 2\n[[models]]\nspec = "b"\nbase_url = "http://h:1/v1"\nmax_concurrency = 3', "set it once"),
         ("[endpoints.nowhere]\nmax_concurrency = 2", "is no provider"),
-        ('[endpoints.openai]\n[[models]]\nspec = "groq/x"\nendpoint = "openai"', "is no model of openai"),
+        ('[endpoints.openai]\n[[models]]\nspec = "groq/x"\nendpoint = "openai"', "is not a model of openai"),
     ],
 )
 def test_what_only_shows_between_tables(more, said):

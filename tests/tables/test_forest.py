@@ -36,6 +36,15 @@ def test_baselines_of_one_value_share_a_line_and_those_off_the_axis_have_none():
     assert ">far" not in wide
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "side"), [("4-5 by place", 57.1, "start"), ("4-5-2-3 by place", 95.0, "end")]
+)
+def test_a_label_crosses_no_line_before_its_own_where_there_is_room(name, value, side):
+    drawn = standalone(Forest("EQ-Bench", "points", LINES, (0.0, 100.0), (("always 3", 38.9), (name, value))))
+    (anchor,) = re.findall(rf'text-anchor="(\w+)">{name}', drawn)
+    assert anchor == side
+
+
 def test_a_file_of_its_own_is_well_formed_and_loads_nothing():
     evil = ForestLine('<script>"&\u202e', Estimate("score", 5.0, 9, 1.0, 4.0, 6.0, '<b>"'))
     made = standalone(Forest("<i>", "<u>&", (evil,), (0.0, 10.0), (("<base>", 3.0),), own="<own>"))

@@ -367,7 +367,7 @@ def _check(variance: Mapping[str, float], sizes: Mapping[str, int], subject: str
     if any(size < 1 for size in sizes.values()):
         raise UsageError("A design has at least one level of every facet.")
     if subject in sizes:
-        raise UsageError(f"{subject!r} is who is measured, not a facet to average over.")
+        raise UsageError(f"{subject!r} is the object of measurement, not a facet to average over.")
 
 
 def _combinations(grid: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:

@@ -330,7 +330,7 @@ def _deciding_table(size: StudySize, found: dict[str, Any]) -> Table:
     more = (
         ""
         if needed is not None
-        else (f" More raters cannot help: {many(size.prompts, 'prompt')} are too few, take more.")
+        else (f" More raters cannot help: {many(size.prompts, 'prompt')} are too few. Add prompts.")
     )
     return Table(
         f"To find {100 * size.gap:+.1f} points from {100 * size.baseline:.1f} % Good, by the model that decides",

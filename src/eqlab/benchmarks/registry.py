@@ -28,6 +28,11 @@ def names() -> list[str]:
     return [*_OURS, *(point.name for point in entry_points(group="eqlab.benchmarks") if point.name not in _OURS)]
 
 
+def is_ours(name: str) -> bool:
+    """Whether its open items were written for EQ Lab; another package brings its own."""
+    return name in _OURS | _STARTED_BY_OTHERS
+
+
 def usual() -> list[str]:
     """What `eqlab run` asks if nobody says what: the three studies that the project began with."""
     return list(_OURS)[:3]

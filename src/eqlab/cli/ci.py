@@ -110,9 +110,7 @@ def init(
         float | None,
         typer.Option(min=0, metavar="POINTS", help="A loss that is allowed.", show_default="2 % of the scale"),
     ] = None,
-    if_unsure: Annotated[
-        str, typer.Option(metavar="pass|fail", help="What becomes of a gate that cannot say.")
-    ] = "pass",
+    if_unsure: Annotated[str, typer.Option(metavar="pass|fail", help="Whether 'cannot say' passes or fails.")] = "pass",
     package: Annotated[
         str, typer.Option(metavar="PACKAGE", help="What pip installs.", show_default="this version of eqlab")
     ] = "",
@@ -136,6 +134,8 @@ def init(
             raise UsageError(f"{flag} '{value}' is unknown.", f"Choose {known[0]} or {known[1]}.")
     if re.search(r"[^\w./-]", branch):
         raise UsageError(f"'{branch}' is no name of a branch.", "Name one with --branch.")
+    if key and not re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII):
+        raise UsageError(f"'{key}' cannot be the name of a secret.", "Use letters, digits and _, as in OPENAI_API_KEY.")
     check_writable(output)
     if output.exists() and not force:
         raise UsageError(f"{output} is there already.", "Add --force to write over it, or name another with -o.")

@@ -73,7 +73,7 @@ def compare(
         str,
         typer.Option(
             metavar="pass|fail",
-            help="With --fail-if-worse: what becomes of a gate that cannot say; `fail` is exit code 5.",
+            help="With --fail-if-worse: whether `cannot say` passes or fails (exit code 5).",
             show_default="pass",
         ),
     ] = "",
@@ -138,11 +138,13 @@ def compare(
     if if_unsure not in ("", "pass", "fail"):
         raise UsageError(f"--if-unsure '{if_unsure}' is unknown.", "Choose pass or fail.")
     if if_unsure and not fail_if_worse:
-        raise UsageError("--if-unsure says how a gate ends that may fail.", "Add --fail-if-worse.")
+        raise UsageError("--if-unsure needs a gate that can fail.", "Add --fail-if-worse.")
     if paper and (baseline or speakers):
-        raise UsageError("--paper writes about models that are compared.", "Drop --baseline, or --speakers.")
+        raise UsageError("--paper describes a comparison of models.", "Drop --baseline, or --speakers.")
     if paper and paper.suffix.lower() == ".bib":
         raise UsageError(f"{paper} is where the citations go.", "Name a text file: the .bib file is written beside it.")
+    if paper and paper.suffix.lower() not in ("", ".txt", ".md"):
+        raise UsageError(f"--paper writes plain text, which '{paper.name}' would not be.", "Write a .txt file.")
     check_writable(junit, markdown, paper)
     named = [*(sources or ()), *(_runs_of(sweep, store, data) if sweep else ())] or ["last"]
     missing_is: Missing = "zero" if missing == "zero" else "drop"
@@ -252,7 +254,7 @@ def _gate(
     from eqlab.core.errors import UsageError
 
     if len(named) != 1:
-        raise UsageError(f"One candidate is compared with the baseline, not {len(named)}.", "Name one run.")
+        raise UsageError(f"A gate compares one candidate with the baseline, not {len(named)}.", "Name one run.")
     candidate, _ = entries(read_sources(named, **chosen), missing)
     reference, _ = entries(read_sources([baseline], **chosen), missing)
     if not uncalibrated:

@@ -115,13 +115,15 @@ def verify(sources: Source = None, data: DataFlag = None) -> None:
 
 
 def _chosen(sources: list[str] | None) -> "list[PinnedFile]":
-    from eqlab.core.errors import UsageError
+    from eqlab.core.errors import UsageError, did_you_mean
     from eqlab.data.published import manifest
 
     known = sorted({pinned.source for pinned in manifest()})
     for source in sources or []:
         if source not in known:
-            raise UsageError(f"There is no source '{source}'.", f"There are: {', '.join(known)}.")
+            raise UsageError(
+                f"There is no source '{source}'.", did_you_mean(source, known, f"There are: {', '.join(known)}.")
+            )
     return [pinned for pinned in manifest() if not sources or pinned.source in sources]
 
 

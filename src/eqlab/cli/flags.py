@@ -119,6 +119,15 @@ def check_writable(*paths: Path | None) -> None:
             _check_writable(path)
 
 
+def check_report(path: Path | None) -> None:
+    """Before anything is asked: a report that could not be written, or not under this ending."""
+    from eqlab.publish.report.write import check_ending
+
+    check_writable(path)
+    if path is not None:
+        check_ending(path)
+
+
 def _check_writable(path: Path) -> None:
     import os
 
@@ -128,7 +137,7 @@ def _check_writable(path: Path) -> None:
         raise UsageError(f"{path} is a folder.", "Name a file in it.")
     target = whole if whole.exists() else nearest
     if not os.access(target, os.W_OK) or not nearest.is_dir() or str(nearest) in ("/proc", "/sys"):
-        raise UsageError(f"{path} cannot be written.", "Name a file in a folder of yours.")
+        raise UsageError(f"{path} cannot be written.", "Name a file in a folder that you may write to.")
 
 
 def model_settings(pairs: Sequence[str] | None, effort: str = "", dialect: str = "") -> dict[str, Any]:

@@ -72,7 +72,7 @@ def _read_in(
         first = done.unknown[0]
         errors().print(
             f"{len(done.unknown)} of {many(len(log.replies), 'prompt')} "
-            f"{'is' if len(done.unknown) == 1 else 'are'} no questions of it: left out (first: {first}…).",
+            f"{'is' if len(done.unknown) == 1 else 'are'} not in this benchmark and left out (first: {first}…).",
             markup=False,
         )
     if as_json:

@@ -30,7 +30,7 @@ from eqlab.cli.flags import (
     StoreFlag,
     StructuredFlag,
     TimeoutFlag,
-    check_writable,
+    check_report,
     model_settings,
 )
 from eqlab.core.plural import many
@@ -162,10 +162,12 @@ def judge(
     drifting = models[0] == DRIFT
     if drifting:
         if len(models) != 3:
-            raise UsageError("A drift is of one run and one other judge.", "Write 'eqlab judge drift RUN MODEL'.")
+            raise UsageError(
+                "A drift compares the judge of one run with one other judge.", "Write 'eqlab judge drift RUN MODEL'."
+            )
         if on or pairwise or rubric or limit or repeats or budget:
             raise UsageError(
-                "A drift asks what its run asked: the same replies, rubric and pairs.",
+                "A drift repeats what its run asked: the same replies, rubric and pairs.",
                 "Leave out --on, --pairwise, --rubric, --limit, --repeats and --budget.",
             )
         on = [models[1]]
@@ -352,7 +354,7 @@ def import_file(
     out = errors()
     read_file(file)  # before a store is made for it
     if report:
-        check_writable(report)
+        check_report(report)
     with open_store(store) as opened:
         done = import_ratings(opened, file, name or file.stem, data)
         for bad in done.bad:

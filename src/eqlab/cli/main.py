@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import Annotated
@@ -81,7 +82,7 @@ def main() -> None:
         code = 2
     except TyperException as error:
         where = " ".join(getattr(getattr(error, "ctx", None), "command_path", "eqlab").split())
-        _complain(f"{error.format_message()} See '{where} --help'.")
+        _complain(f"{_plain(error.format_message())} See '{where} --help'.")
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         code = 130
@@ -95,6 +96,24 @@ def main() -> None:
         code = 1
     _let_go_of_the_log()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _plain(message: str) -> str:
+    """A message of the parser of arguments, in a sentence."""
+    for pattern, words in _PARSER:
+        message = re.sub(pattern, words, message)
+    return message if message.endswith((".", "?")) else f"{message}."
+
+
+_PARSER = (
+    (r"^Got unexpected extra arguments? ?(?:\(s\) )?\((.*)\)$", r"Too many arguments: \1"),
+    (r"^No such option: (\S+)(?: \(Possible options: (.*)\)|.*)$", r"There is no option \1. Did you mean \2?"),
+    (r" Did you mean \?$", ""),
+    (r"is not a valid float(?: range)?\.", "is not a number."),
+    (r"is not a valid int(?:eger)?(?: range)?\.", "is not a whole number."),
+    (r"(\S+) is not in the range x>=(\S+)\.", r"\1 is less than \2."),
+    (r"(\S+) is not in the range (\S+?)<=x<=(\S+)\.", r"\1 is not from \2 to \3."),
+)
 
 
 def _let_go_of_the_log() -> None:

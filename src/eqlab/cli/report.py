@@ -49,8 +49,8 @@ def check_output(output: Path, items: bool) -> None:
     check_writable(output)
     ending = output.suffix.lower()
     if ending not in (".html", ".htm", ".md", ".pdf"):
-        hint = "A picture is made by 'eqlab plot'; " if ending in (".png", ".svg") else ""
-        raise UsageError(f"A report cannot be '{output.name}'.", f"{hint}write an .html, .pdf or .md file.")
+        hint = " 'eqlab plot' makes pictures." if ending in (".png", ".svg") else ""
+        raise UsageError(f"A report cannot be '{output.name}'.", f"Write an .html, .pdf or .md file.{hint}")
     if items and ending not in (".html", ".htm"):
         raise UsageError("Item pages belong to an HTML report.", "Drop --items, or write an .html file.")
 

@@ -244,7 +244,7 @@ def reproduce(
         raise UsageError("--json and --markdown exclude each other.", "Choose one.")
     found = load(study)
     if picture is not None and found.picture is None:
-        raise UsageError(f"{study} has no picture.", "Leave out --picture.")
+        raise UsageError(f"There is no picture of {study}.", "Leave out --picture.")
     check_writable(csv)
     check_writable(picture)
     report = found.reproduce(data)

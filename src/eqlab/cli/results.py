@@ -51,7 +51,7 @@ def _print_group(
     floors = {_floor(result) for result in results}
     sentences = [] if said and not alone else [one for one in results if not any(one.sentence in up for up in said)]
     lines: list[tuple[str, str]] = [(result.sentence, "bold") for result in sentences]
-    if len(floors) == 1 and (floor := floors.pop()):
+    if len(floors - {""}) == 1 and (floor := max(floors)):
         lines.append((f"No-skill baselines: {floor}.", "dim"))
         floors = set()
     lines += [(f"! {caveat}", "yellow") for caveat in shared if caveat not in everywhere]
@@ -115,7 +115,8 @@ def print_conclusions(found: "Sequence[Conclusion]") -> None:
     from eqlab.cli.output import say
 
     for conclusion in found:
-        title = f"{conclusion.data['title']}: " if len(found) > 1 else ""
+        named = len(found) > 1 and conclusion.data["title"] not in conclusion.sentence
+        title = f"{conclusion.data['title']}: " if named else ""
         say(f"{title}{conclusion.sentence}\n", style="bold")
 
 

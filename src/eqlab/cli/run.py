@@ -116,13 +116,15 @@ def run(
     from eqlab.store.access import open_store
 
     if width is not None and not adaptive:
-        raise UsageError("--width is where an adaptive run stops.", "Add --adaptive.")
+        raise UsageError("--width works with an adaptive run only.", "Add --adaptive.")
     if base_url and not models and not speaker:
-        raise UsageError("--base-url is an address, and no model is named.", "Name the model to ask there.")
+        raise UsageError("--base-url gives an address, but no model is named.", "Name the model to ask there.")
     given = read_pairs("--option", option or [])
     perturb = perturb or given.get("perturb", "")
     if "temperature" in perturb and "temperature" in read_settings(setting or []):
-        raise UsageError("'--set temperature' holds for every trial.", "Drop it, or perturb something else.")
+        raise UsageError(
+            "'--set temperature' fixes what '-o perturb' would change.", "Drop it, or perturb something else."
+        )
     for twice in dict.fromkeys(model for model in models or () if models and models.count(model) > 1):
         typer.echo(f"{twice} is named more than once and asked once; --repeats asks again.", err=True)
     if fresh:

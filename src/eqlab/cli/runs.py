@@ -39,6 +39,7 @@ def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
                     "run": run,
                     "started": datetime.fromtimestamp(stored.created_at, UTC).strftime("%Y-%m-%d %H:%M UTC"),
                     "models": [model.spec for model in config.models],
+                    "labels": [model.label for model in config.models],
                     "benchmarks": [f"{benchmark.name} ({benchmark.item_set})" for benchmark in config.benchmarks],
                     "profile": config.profile,
                     "answered": sum(done for done, _ in progress.values()),
@@ -58,7 +59,7 @@ def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
             [
                 row["run"],
                 row["started"],
-                ", ".join(row["models"]) or "people",
+                ", ".join(map(_labelled, row["models"], row["labels"])) or "people",
                 ", ".join(row["benchmarks"]),
                 row["profile"],
                 f"{row['answered']} of {row['planned']}",
@@ -66,6 +67,10 @@ def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
             for row in rows
         ],
     )
+
+
+def _labelled(model: str, label: str) -> str:
+    return f"{model} ({label})" if label else model
 
 
 # `eqlab runs export`: a run's answers as a table for other tools.
@@ -128,7 +133,7 @@ def export_task(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write.")],
     benchmark: Annotated[
         str,
-        typer.Option("-b", "--benchmark", help="Any whose answers have a score of their own."),
+        typer.Option("-b", "--benchmark", help="A benchmark whose answers are scored one by one."),
     ] = "eqbench",
     items: Annotated[str, typer.Option(help="`open` (shipped) or `published` (the studies' own).")] = "open",
     profile: Annotated[str, typer.Option(help="`quick` (a few items) or `full` (all).")] = "full",
@@ -211,7 +216,8 @@ def show(
     if more:
         typer.echo(f"{more} more; raise --limit, or choose with --item or --status.", err=True)
     elif not shown:
-        typer.echo("No item of this run matches.", err=True)
+        wanted = [*(f"--item {one}" for one in item or ()), *([f"--status {status}"] if status else ())]
+        typer.echo(harmless(f"No item of run {stored.id} matches {' '.join(wanted) or 'that'}."), err=True)
         raise typer.Exit(1)
 
 

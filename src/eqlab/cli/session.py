@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from eqlab.cli.flags import check_writable
+from eqlab.cli.flags import check_report
 from eqlab.cli.plain import end, next_step, pasteable
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def work(
     from eqlab.runs.ask import Listener, run
     from eqlab.runs.parallel import cores, results_of
 
-    check_writable(report)
+    check_report(report)
     out = errors()
     spending.look_up()
     say_size(prepared, store, spending, out)
@@ -74,7 +74,10 @@ def work(
             listener=listener,
         )
     if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
-        raise next(iter(outcome.failures.values()))  # nothing was asked: there is nothing to show
+        *others, last = outcome.failures.values()  # nothing was asked: there is nothing to show
+        for other in others:
+            out.print(harmless(pasteable(f"eqlab: {other}")), markup=False, style="red")
+        raise last
     for subject, failure in outcome.failures.items():
         out.print(harmless(f"{_name(subject)} stopped: {failure}"), markup=False, style="red")
     for subject, lost in outcome.lost.items():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_report, check_writable
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_manage import File, PanelFlag, PersonFlag, begun_study, find_person
 from eqlab.core.plural import many
@@ -95,7 +95,7 @@ def seal(
     )
     print_text(f"sha256 {content['sha256']}")
     by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[study]'"
-    print_text(f"{path} ({by}). Give the hash or the file away today.")
+    print_text(f"{path} ({by}). Send the hash or the file to somebody else today.")
 
 
 def verify(
@@ -239,7 +239,7 @@ def publish(
     if any(entry.action == "published" for entry in done):
         print_text(
             "! There is an earlier release of this study. People have other names in it, and the same answers: who has "
-            "both can join what each hides. Give one of them away."
+            "both can join what each hides. Publish only one of them."
         )
 
 
@@ -347,7 +347,7 @@ def analyze(
     from eqlab.cli.output import print_json
     from eqlab.study.results.analysis import analyse, write_report
 
-    check_writable(report)
+    check_report(report)
     with begun_study(file, store, data) as participation:
         analysis = analyse(participation)
         written = write_report(participation, analysis, report) if report else None

@@ -263,7 +263,9 @@ def add_researcher(
     if role not in ROLES:
         raise UsageError(f"There is no role '{role}'.", f"There are: {', '.join(ROLES)}.")
     if not re.fullmatch(r"[A-Za-z0-9._@-]{1,64}", name) or name == "researcher":
-        raise UsageError(f"'{name}' cannot be a name.", "Take letters, digits and . _ @ -; 'researcher' is taken.")
+        raise UsageError(
+            f"'{name}' cannot be a researcher's name.", "Use letters, digits and . _ @ -; 'researcher' is taken."
+        )
     chosen = typer.prompt("Password (at least 10 characters)", hide_input=True, confirmation_prompt=True)
     with open_store(store) as opened:
         new = keep_researcher(opened, name, role, make_hash(chosen), time.time(), current_user())

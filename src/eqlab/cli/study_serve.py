@@ -179,7 +179,7 @@ def password() -> None:
 
     chosen = typer.prompt("Password (at least 10 characters)", hide_input=True, confirmation_prompt=True)
     path = keep_password(data_folder(), chosen)
-    print_text(f"Its hash is in {path}; it counts from the next start of the server.")
+    print_text(f"The password's hash is in {path}; it takes effect when the server starts next.")
 
 
 # -- steps of the above ----------------------------------------------------------------------------------------

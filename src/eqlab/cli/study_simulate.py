@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_report
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_manage import File
 from eqlab.core.plural import many
@@ -75,7 +75,7 @@ def simulate(
     from eqlab.study.simulation.simulate import Simulation, repeat
     from eqlab.study.simulation.simulate import simulate as walk_own
 
-    check_writable(report)
+    check_report(report)
     with open_store(store) as opened:
         text, design = open_study(file, opened, data)
         truth = Truth(form_of(design).effect if effect is None else effect)

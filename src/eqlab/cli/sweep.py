@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.flags import REPORT, DataFlag, FilePatienceFlag, JsonFlag, ReportFlag, StoreFlag, check_writable
+from eqlab.cli.flags import REPORT, DataFlag, FilePatienceFlag, JsonFlag, ReportFlag, StoreFlag, check_report
 from eqlab.cli.plain import end, harmless
 from eqlab.core.plural import many
 
@@ -53,8 +53,8 @@ def sweep(
     if engine not in ("local", "ray"):
         raise UsageError(f"--engine '{engine}' is unknown.", "Choose local or ray.")
     if engine == "local" and (address or parts or workers):
-        raise UsageError("--address, --parts and --workers belong to Ray.", "Add --engine ray.")
-    check_writable(report)
+        raise UsageError("--address, --parts and --workers work with Ray only.", "Add --engine ray.")
+    check_report(report)
     read = read_sweep(file)
     timeouts = read.timeouts if patience is None else replace(read.timeouts, patience=patience)
     cells = make_runs(read, data)

@@ -389,6 +389,10 @@ def caveats(found: Comparison, missing: str) -> list[str]:
     return said
 
 
+def _yes_or_no(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
 def _rules(entries: Sequence[Entry]) -> list[str]:
     """Rules that differ between those compared."""
     said = []
@@ -398,7 +402,7 @@ def _rules(entries: Sequence[Entry]) -> list[str]:
         values: dict[str, list[str]] = {}
         for entry in entries:
             if key in entry.result.rules:
-                values.setdefault(str(entry.result.rules[key]), []).append(entry.name)
+                values.setdefault(_yes_or_no(entry.result.rules[key]), []).append(entry.name)
         if len(values) > 1:
             parts = "; ".join(f"{value}: {listed(names)}" for value, names in values.items())
             said.append(f"Not asked or scored alike ({key}): {parts}.")

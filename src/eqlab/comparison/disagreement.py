@@ -54,12 +54,17 @@ def disagreement(scores: Mapping[str, Mapping[str, float]], titles: Mapping[str,
         for one in apart[:MOST]
     )
     left_out = f" The first {MOST_NAMES} of {len(scores)} have columns." if len(scores) > MOST_NAMES else ""
+    chosen = f"All {len(rows)} shared items, the largest range first."
+    if len(apart) > len(rows):
+        chosen = (
+            f"The {len(rows)} of {many(len(apart), 'shared item')} with the largest range, chosen because they are "
+            "extreme: look at them, but do not count them as evidence."
+        )
     return Table(
         "Where they disagree most",
         ("item", *names, "range, points", *(() if everybody else ("answered by",))),
         rows,
-        f"The {len(rows)} of {many(len(apart), 'shared item')} with the largest range, chosen because they are "
-        f"extreme: look at them, but do not count them as evidence.{left_out}",
+        f"{chosen}{left_out}",
     )
 
 

@@ -167,7 +167,7 @@ def stable(entry: Entry, least: int, repeats: int) -> Entry:
     if not scores <= {0.0, max(scores, default=0.0)} or max(scores, default=1.0) not in (0.0, 1.0, 100.0):
         raise UsageError(
             f"{entry.result.title} has graded scores, and no right and wrong ones that --stable could count.",
-            "Leave --stable away: the gate averages repeats.",
+            "Drop --stable: the gate averages repeats.",
         )
     if entry.repeats < repeats:
         raise UsageError(

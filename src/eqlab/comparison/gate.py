@@ -72,9 +72,9 @@ class Check:
         loss = self.pair.gain.value
         shown = self.p is not None and self.p < ALPHA and loss is not None and loss < 0
         if self.outcome == "no worse" and shown:
-            said.append(f"The loss is shown, and lies within the margin of {self.margin:g} points.")
+            said.append(f"A loss is shown, but it lies within the margin of {self.margin:g} points.")
         if self.p is not None and self.pair.difference.p is not None and self.p != self.pair.difference.p:
-            said.append(f"Corrected over the benchmarks p is {p_text(self.p)}.")
+            said.append(f"Corrected over the benchmarks, p is {p_text(self.p)}.")
         return " ".join(said)
 
 
@@ -149,7 +149,14 @@ def _checks(
     title = f"{title}, rated by {rater}" if rater else title
     things = other[0].result.noun
     if not entries:
-        yield Check(title, benchmark, things, None, "undecided", "the candidate has no score here")
+        yield Check(
+            title,
+            benchmark,
+            things,
+            None,
+            "undecided",
+            "the candidate has no score on these questions; run it on them first",
+        )
         return
     pairs = _matched(entries, other)
     several = len(pairs) > 1
@@ -309,7 +316,13 @@ def _doubt(check: Check, failed: str) -> str:
         said.append(f"On other {check.things} a loss of up to {number(check.at_most, 1)} points cannot be ruled out.")
     if check.missed is not None and check.outcome != "worse":
         often = round(100 * check.missed)
-        share = f"in {often} of 100" if 0 < often < 100 else "nearly always" if often else "in fewer than 1 of 100"
+        share = (
+            f"in {often} of 100 cases"
+            if 0 < often < 100
+            else "nearly always"
+            if often
+            else "in fewer than 1 of 100 cases"
+        )
         said.append(
             f"With these {check.pair.difference.n if check.pair else 0} {check.things} a true loss of {check.loss:g} "
             f"points would be missed {share}."
@@ -359,7 +372,10 @@ def passes_unsure(found: Gate, if_unsure: IfUnsure) -> str:
         return ""
     if if_unsure == "fail":
         return f"Cannot say, and fails (exit code {UNSURE}), as --if-unsure fail demands."
-    return f"CANNOT SAY, AND PASSES: this is no proof of being as good. --if-unsure fail ends with exit code {UNSURE}."
+    return (
+        "CANNOT SAY, AND PASSES: this does not show that it is as good. "
+        f"--if-unsure fail would fail it (exit code {UNSURE})."
+    )
 
 
 def sentences(found: Gate, if_unsure: IfUnsure | None = None) -> Iterator[tuple[str, str]]:

@@ -75,10 +75,10 @@ def read_items(names: Sequence[str], store: str = "", data: Path | None = None, 
             found += list(_run(opened, opened.find_run(name)))
     found = [one for one in found if one[2] and benchmark in ("", one[0])]
     if not found:
-        raise UsageError("None of these has points item by item.", "Name runs that were answered, or 'published'.")
+        raise UsageError("None of these results has item scores.", "Name runs that were answered, or 'published'.")
     benchmarks = sorted({benchmark for benchmark, _, _ in found})
     if len(benchmarks) > 1:
-        raise UsageError(f"The runs are of several benchmarks: {', '.join(benchmarks)}.", "Name one with --benchmark.")
+        raise UsageError(f"The runs cover several benchmarks: {', '.join(benchmarks)}.", "Name one with --benchmark.")
     if len({items for _, items, _ in found}) > 1:
         raise UsageError(
             "The runs asked different items.", "Name runs of one set of items; --equate puts two sets on one scale."

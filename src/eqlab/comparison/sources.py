@@ -72,7 +72,7 @@ def read_sources(
         pairs = [(source.result.subject, source.result.benchmark) for source in sources]
         pairs += [(who, config.name) for run in runs.values() for who, config in run.config.pairs()]
         said = ", ".join(sorted({f"{who} on {benchmark}" for who, benchmark in pairs})[:6])
-        raise UsageError("Nothing that was named is left to compare.", f"There is: {said or 'nothing'}.")
+        raise UsageError("Nothing is left to compare with this choice of models.", f"There is: {said or 'nothing'}.")
     return chosen
 
 

@@ -232,7 +232,9 @@ def check_item_set(benchmark: Benchmark, item_set: str, flag: str = "--items") -
     if item_set in there:
         return
     if item_set == OWN:
-        raise UsageError(f"{benchmark.name} takes no items of your own.", f"Leave it out with -b, or drop {flag}.")
+        raise UsageError(
+            f"{benchmark.name} takes no items of your own.", f"Choose other benchmarks with -b, or drop {flag}."
+        )
     shipped = [name for name in there if name != OWN]
     mark = '"' if flag.endswith("=") else ""
     written = " or ".join(f"{flag} {mark}{name}{mark}" for name in shipped)

@@ -49,13 +49,13 @@ _PROTOCOL = ("model", "messages", "stream", "response_format")
 """What a benchmark's protocol decides, and no setting."""
 
 
-def read_pairs(flag: str, pairs: Sequence[str]) -> dict[str, str]:
+def read_pairs(flag: str, pairs: Sequence[str], example: str = "name=value") -> dict[str, str]:
     """{'name': 'value'} from 'name=value' arguments."""
     found = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise UsageError(f"{flag} '{pair}' is not of the form name=value.", f"Write {flag} temperature=0.")
+            raise UsageError(f"{flag} '{pair}' is not of the form name=value.", f"Write {flag} {example}.")
         found[name.strip()] = value.strip()
     return found
 
@@ -63,7 +63,7 @@ def read_pairs(flag: str, pairs: Sequence[str]) -> dict[str, str]:
 def read_settings(pairs: Sequence[str], flag: str = "--set") -> dict[str, Any]:
     """Model settings: numbers, true, false, null and JSON become such; the rest stays text."""
     settings: dict[str, Any] = {}
-    for name, value in read_pairs(flag, pairs).items():
+    for name, value in read_pairs(flag, pairs, "temperature=0").items():
         if name in _PROTOCOL:
             raise UsageError(f"{flag} {name} would change the protocol.", "Set sampling settings only.")
         try:

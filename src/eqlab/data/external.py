@@ -100,6 +100,8 @@ def benchmark_of(name: str) -> str:
     """The benchmark that a user means."""
     known = NAMES.get(name.casefold())
     if known is None and Path(name).suffix:
+        if Path(name).exists():
+            raise UsageError(f"--external takes a name, not the file {name}.", "Name the file first: correlate FILE …")
         raise DataError(f"There is no file {name}.", f"Name a file of scores, or one of {', '.join(NAMES)}.")
     if known is None:
         raise UsageError(f"No scores of '{name}' ship with eqlab.", f"There are: {', '.join(NAMES)}; or name a file.")

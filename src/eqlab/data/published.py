@@ -62,7 +62,7 @@ def published_folder(named: Path | None = None) -> Path:
         return usual_folder()
     named = named or usual_folder()
     if not named.is_dir():
-        raise DataError(f"The data folder {named} does not exist or is no folder.", "Name another with --data DIR.")
+        raise DataError(f"The data folder {named} does not exist or is not a folder.", "Name another with --data DIR.")
     if not os.access(named, os.R_OK | os.X_OK):
         raise DataError(
             f"The data folder {named} cannot be read.", "Change its permissions or name another with --data."

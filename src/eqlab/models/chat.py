@@ -211,7 +211,9 @@ def effort_named(value: Any) -> Effort:
             return effort
     if value == "xhigh":
         return "max"
-    raise UsageError(f"'{value}' is not a level of effort.", f"Choose {', '.join(EFFORTS)}.")
+    raise UsageError(
+        f"'{value}' is not a level of effort.", did_you_mean(value, EFFORTS, f"Choose {', '.join(EFFORTS)}.")
+    )
 
 
 def _number(name: str, value: Any) -> float | None:

@@ -286,7 +286,9 @@ class HttpChat:
                 raise self._end(
                     f"{where} cannot be reached ({reason}).", "Start the server, or check the network and --base-url."
                 )
-            raise self._end(f"{where} gives no whole reply ({reason}).", "Is a model at this address? See --base-url.")
+            raise self._end(
+                f"{where} gives no complete reply ({reason}).", "Check that a model is at this address (--base-url)."
+            )
         if again.rate or again.gone:
             self._be_patient(reason)
         elif not again.timed_out:

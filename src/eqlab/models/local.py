@@ -272,6 +272,8 @@ def _runtime() -> Any:
 
 
 def _require_gguf(path: Path) -> None:
+    if path.is_dir():
+        raise ModelError(f"gguf:{path} names a folder.", "Name a file: gguf:PATH.")
     try:
         with path.open("rb") as file:
             if file.read(len(MAGIC)) == MAGIC:

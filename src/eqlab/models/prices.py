@@ -148,7 +148,7 @@ def read_prices(text: str, name: str) -> list[Price]:
     common = {key: head.text(key, default) for key, default in (("currency", "USD"), ("date", ""), ("source", name))}
     prices = [_price(section, common) for section in head.tables("price", _KEYS)]
     if not prices and not notes.problems:
-        notes.add((), "has no price (begin each with a line [[price]])")
+        notes.add(("price",), "is missing (begin each with a line [[price]])")
     if notes.problems:
         said = "; ".join(f"line {one.line}: {one.key} {one.what}" for one in sorted(notes.problems)[:5])
         raise DataError(f"{name}: {said}.", "Correct these lines; see docs/models.md for the format.")

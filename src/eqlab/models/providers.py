@@ -169,7 +169,7 @@ def resolve(spec: str, base_url: str = "", key_variable: str = "", dialect: str 
         raise ModelError(f"The key of {spec} holds characters that no header can carry.", "Copy it again.")
     for name, value in headers.items():
         if not _carried(value):
-            raise ModelError(f"What the environment says for the header {name} cannot be sent.", "Copy it again.")
+            raise ModelError(f"The value of the header {name}, from the environment, cannot be sent.", "Copy it again.")
     return Endpoint(
         place.base_url, place.model, key, place.takes_seed, place.wire, place.streams, headers, place.provider
     )

@@ -248,7 +248,7 @@ class Session:
         if not trial.seat:
             return self.model, self.chat
         if trial.seat not in self.seats:
-            raise ModelError(f"No model sits in the seat '{trial.seat}' here.", "Start this with 'eqlab run'.")
+            raise ModelError(f"No model is given for the seat '{trial.seat}'.", "Start this with 'eqlab run'.")
         return self.seats[trial.seat]
 
     def settings(self, trial: Trial) -> Settings:

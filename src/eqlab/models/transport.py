@@ -543,9 +543,9 @@ def environment_proxy(url: str) -> str | None:
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     if not proxy.startswith(("http://", "https://")):  # going around it in silence would be worse
         raise ModelError(
-            f"The proxy of the environment for {parts.hostname} is of the kind {proxy.split('://')[0]}, "
-            "and only http and https ones are used.",
-            "Name such a one in HTTPS_PROXY, or the host in NO_PROXY.",
+            f"The environment's proxy for {parts.hostname} is a {proxy.split('://')[0]} proxy, "
+            "and only http and https proxies work here.",
+            "Set HTTPS_PROXY to one of these, or add the host to NO_PROXY.",
         )
     return proxy
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
-from eqlab.benchmarks.registry import bibtex, bibtex_entry
+from eqlab.benchmarks.registry import bibtex, bibtex_entry, is_ours
 from eqlab.comparison.compare import HOW_MANY, Comparison, caveats
 from eqlab.comparison.contender import subject_name
 from eqlab.comparison.entries import Entry
@@ -69,13 +69,12 @@ def methods(stored: StoredRun, results: Sequence[Result], version: str) -> str:
 
 def _benchmark(one: BenchmarkConfig, stored: StoredRun, title: str) -> str:
     config = stored.config
-    items = SETS.get(one.item_set, "written for EQ Lab" if one.item_set == "open" else f"the item set {one.item_set}")
+    written = "written for EQ Lab" if is_ours(one.name) else "its own items"
+    items = SETS.get(one.item_set, written if one.item_set == "open" else f"the item set {one.item_set}")
     asked = f"profile {config.profile}" + (f", at most {config.limit} items" if config.limit else "")
     times = f", each asked {config.repeats} times" if (config.repeats or 1) > 1 else ""
-    return (
-        f"{_cited(title, one.name, own=one.item_set != 'published')}, protocol {one.protocol}: {items} (sha256 "
-        f"{one.items_sha256}), {asked}{times}, seed {config.seed}."
-    )
+    named = _cited(title, one.name, own=one.item_set != "published" and is_ours(one.name))
+    return f"{named}, protocol {one.protocol}: {items} (sha256 {one.items_sha256}), {asked}{times}, seed {config.seed}."
 
 
 def _cited(title: str, benchmark: str, *, own: bool) -> str:
@@ -139,9 +138,8 @@ def _methods_of(one: Comparison, runs: Mapping[str, StoredRun], version: str) ->
 
 
 def _asked(run: StoredRun, config: BenchmarkConfig) -> str:
-    items = {"open": "Items: those written for EQ Lab", "published": "Items: the study's own"}.get(
-        config.item_set, "Items: our own"
-    )
+    written = "Items: those written for EQ Lab" if is_ours(config.name) else "Items: the benchmark's own"
+    items = {"open": written, "published": "Items: the study's own"}.get(config.item_set, "Items: our own")
     times = run.config.repeats or 1
     options = ", ".join(f"{name} {value}" for name, value in sorted(config.options.items()))
     return (

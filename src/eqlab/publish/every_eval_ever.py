@@ -49,7 +49,7 @@ class Sender:
 def write_records(store: Reader, stored: StoredRun, folder: Path, sender: Sender) -> list[Path]:
     """The files written, aggregates first. A file that is there with other content is left alone, and said."""
     if sender.relationship not in RELATIONSHIPS:
-        raise UsageError(f"'{sender.relationship}' is no relationship.", f"Choose {', '.join(RELATIONSHIPS)}.")
+        raise UsageError(f"'{sender.relationship}' is not a relationship.", f"Choose {', '.join(RELATIONSHIPS)}.")
     models = {model.subject: model for model in stored.config.models if model.role == "model"}
     configs = {config.name: config for config in stored.config.benchmarks}
     made: dict[Path, bytes] = {}
@@ -65,7 +65,7 @@ def write_records(store: Reader, stored: StoredRun, folder: Path, sender: Sender
         raise UsageError(f"Run {stored.id} has no model with a score.", "Answers of people are not exported.")
     for path, content in made.items():
         if path.exists() and path.read_bytes() != content:
-            raise DataError(f"{path} is there with other content.", "Name another folder with -o, or move it away.")
+            raise DataError(f"{path} exists, with other content.", "Name another folder with -o, or move it away.")
     for path, content in made.items():
         write_whole(path, content)
     return sorted(made, key=lambda path: (path.suffix != ".json", path))

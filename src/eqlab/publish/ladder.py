@@ -62,13 +62,13 @@ def ladder_sentence(own: Group, found: Group) -> str:
     if not placed:
         return ""
     places = listed([f"{row.name} {_rank(row.rank)}" for row in placed if row.rank])
-    text = f"Among {many(beside, 'published model')} on the same {many(asked, 'question')} (rank of {count}): {places}."
+    text = f"Among {many(beside, 'published model')} on the same {many(asked, 'question')} ({count} in all): {places}."
     revises = any(dict(config.options).get("revision") for row in mine.values() if (config := _config(row)))
     return text if revises else f"{text} Those were asked for a second, revised answer; yours were not."
 
 
 def _rank(rank: tuple[int, int]) -> str:
-    return f"is {rank[0]}" if rank[0] == rank[1] else f"is {rank[0]} to {rank[1]}"
+    return f"ranks {rank[0]}" if rank[0] == rank[1] else f"ranks {rank[0]} to {rank[1]}"
 
 
 def _published(

@@ -44,7 +44,7 @@ def check(where: Path) -> None:
     if where.suffix.lower() not in ENDINGS:
         raise UsageError(f"'{where.name}' is not a picture file.", f"Write a file that ends with {', '.join(ENDINGS)}.")
     if not where.resolve().parent.is_dir():
-        raise UsageError(f"There is no folder {where.resolve().parent}.", "Make it, or write elsewhere.")
+        raise UsageError(f"There is no folder {where.resolve().parent}.", "Make the folder, or write to another one.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,9 @@ class Picture:
     def text(self, width: int) -> list[str]:
         """The picture as lines of a terminal."""
         if not self.forests:
-            raise UsageError("Only scores on one axis can be drawn in letters.", "Write an .svg, .png or .pdf file.")
+            raise UsageError(
+                "Only --kind forest and ladder can be drawn in letters.", "Write an .svg, .png or .pdf file."
+            )
         return [line for forest in self.forests for line in (*text_lines(forest, width), "")]
 
     def _repr_svg_(self) -> str:

@@ -126,7 +126,7 @@ class Budget:
 def open_budget(limits: Limits, prepared: Prepared, store: Reader) -> Budget:
     """Raises UsageError where a limit of cost cannot be held: an unknown price, or two currencies."""
     if (limits.cost is not None and limits.cost <= 0) or (limits.tokens is not None and limits.tokens <= 0):
-        raise UsageError("A limit must be above 0.", "Leave it out for none.")
+        raise UsageError("A limit must be above 0.", "Leave the option out for no limit.")
     run, seats = prepared.config.id, seated(prepared)
     models = [*prepared.config.models, *seats.values()]
     known = known_prices()
@@ -141,7 +141,7 @@ def open_budget(limits: Limits, prepared: Prepared, store: Reader) -> Budget:
             )
         if len(currencies) > 1:
             raise UsageError(
-                f"--max-cost cannot add {' and '.join(currencies)}.", "Ask these models in runs of their own."
+                f"--max-cost cannot add up {' and '.join(currencies)}.", "Ask these models in runs of their own."
             )
     already = Amount()
     if run in store.run_ids():

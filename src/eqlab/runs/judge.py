@@ -148,7 +148,7 @@ def prepare_drift(request: JudgeRequest, store: Store) -> tuple[Prepared, Stored
             "Name another judge, or what changed: --base-url, --set.",
         )
     if judge.structured != old.structured:
-        raise UsageError("Both judges must answer in the same form.", "Leave --structured as it was then.")
+        raise UsageError("Both judges must answer in the same form.", "Use --structured as that run did.")
     config = replace(before.config, models=(judge,))
     return Prepared(
         config, {Ratings.name: Asked(_AskedAgain(own), benchmark_config.options)}, {Ratings.name: {}}
@@ -180,7 +180,7 @@ def _given(request: JudgeRequest) -> dict[str, str]:
             (request.width, "--width"),
         ):
             if wanted:
-                raise UsageError(f"{flag} is for pairs.", "Add --pairwise.")
+                raise UsageError(f"{flag} works with pairs only.", "Add --pairwise.")
         return given
     if request.adaptive and request.width is None:
         raise UsageError("When should an adaptive run stop?", "Add --width 1.5: how many ranks a model may still have.")
@@ -388,7 +388,7 @@ def read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise DataError(f"There is no file {path}.", "Check the name; runs are named without an ending.") from None
+        raise DataError(f"There is no file {path}.", "Check the name and the folder.") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.", "Change its permissions.") from error
 
@@ -451,7 +451,7 @@ def _anchored(
             known = ", ".join(model.spec for model in stored.config.models)
             raise UsageError(
                 f"The judge {judge.spec} has no verdicts in run {stored.id} with these settings.",
-                f"Strengths belong to who judged: {known}. Use the same, with the same settings.",
+                f"Strengths belong to their judge: {known}. Name the same one, with the same settings.",
             )
     replies = {judge.subject: rated(store.scored(stored.id, judge.subject, config.name)) for judge in judges}
     typed = RatingOptions.of(config.options)

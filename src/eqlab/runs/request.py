@@ -148,7 +148,10 @@ def check(request: Request) -> None:
             did_you_mean(request.items, known, choose),
         )
     if request.profile not in PROFILES:
-        raise UsageError(f"--profile '{request.profile}' is unknown.", f"Choose {' or '.join(PROFILES)}.")
+        raise UsageError(
+            f"--profile '{request.profile}' is unknown.",
+            did_you_mean(request.profile, PROFILES, f"Choose {' or '.join(PROFILES)}."),
+        )
     check_counts(limit=request.limit, repeats=request.repeats)
     _check_secrets(request)
 
@@ -156,7 +159,7 @@ def check(request: Request) -> None:
 def check_counts(**counts: int | None) -> None:
     for name, count in counts.items():
         if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-            raise UsageError(f"--{name} {count} makes no sense.", "Give 1 or more.")
+            raise UsageError(f"--{name} {count} is too small.", "Give 1 or more.")
 
 
 def _sources(benchmark: Benchmark, request: Request, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
@@ -179,7 +182,8 @@ def _check_options(request: Request, asked: Mapping[str, Asked]) -> None:
     known = {option.name for one in asked.values() for option in one.benchmark.option_help()}
     for name in request.options:
         if name not in known:
-            raise UsageError(f"No benchmark of this run has an option '{name}'.", f"Known: {', '.join(sorted(known))}.")
+            hint = did_you_mean(name, sorted(known), f"There are: {', '.join(sorted(known))}.")
+            raise UsageError(f"No benchmark of this run has an option '{name}'.", hint)
 
 
 # The other models of a run: those that sit in its talks beside the subject.

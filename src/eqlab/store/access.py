@@ -52,7 +52,7 @@ class SqliteReader(Reader):
 
     def _check_frozen(self) -> None:
         if self._frozen and _stamp(self._frozen) != self._stamp:
-            raise StoreError(f"Somebody writes to {self.shown} while it is read.", "Read it when that is over.")
+            raise StoreError(f"Another program is writing to {self.shown}.", "Try again when it has finished.")
 
     def close(self) -> None:
         self._connection.close()

@@ -167,7 +167,7 @@ class Reader(ABC):
 
     def _nobody(self, name: str, runs: Sequence[StoredRun]) -> UsageError:
         known = list(dict.fromkeys(model.spec for run in runs for model in run.config.models))
-        models = f"There is {', '.join(known[:6])}{' …' * (len(known) > 6)}; 'eqlab runs' lists the runs."
+        models = f"Models: {', '.join(known[:6])}{' …' * (len(known) > 6)}; 'eqlab runs' lists the runs."
         return UsageError(f"'{name}' names no run and no model in {self.shown}.", did_you_mean(name, known, models))
 
     def read_run(self, run: str) -> StoredRun:

@@ -101,7 +101,8 @@ def gold_pages(study: Study, batches: Sequence[Batch]) -> tuple[Trial, ...]:
         if scale is None or not all(scale.holds(value) for value in gold.accept):
             right = f"values from {scale.low} to {scale.high}" if scale else f"a scale of: {', '.join(known) or 'none'}"
             raise UsageError(
-                f"Study '{study.id}': checks.gold[{number}] accepts what nobody can answer.", f"Write {right}."
+                f"Study '{study.id}': checks.gold[{number}] accepts an answer that its form does not have.",
+                f"Write {right}.",
             )
         key = {"accept": {scale.key: list(gold.accept)}}
         made.append(Trial("gold", (f"gold{number}",), "gold", gold.text, form, "", key=key))

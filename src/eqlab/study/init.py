@@ -44,7 +44,7 @@ def study_text(
     if arms and form.arms == "items":
         raise UsageError(f"A study of kind {kind} takes its arms from the items.", "Drop --arm.")
     if source and (arms or form.arms != "replies"):
-        why = "--arm names the arms already." if arms else f"A study of kind {kind} has no replies to rate."
+        why = "--arm and --from both name the arms." if arms else f"A study of kind {kind} has no replies to rate."
         raise UsageError(why, "Drop --from, or take 'eqlab study init rating --from RUN'.")
     codes = draw_codes()
     named = settled_arms(arms, store, data, folder, source) if form.arms == "replies" else dict(arms or {})

@@ -281,7 +281,7 @@ class Driver:
             return
         if out.tries >= self._limits.retries:
             why = (
-                f"{many(len(left), 'trial')} of {cell.name} went out {out.tries + 1} times in vain (last: "
+                f"{many(len(left), 'trial')} of {cell.name} were sent {out.tries + 1} times without an answer (last: "
                 f"{end.failure})."
             )
             self._failures.setdefault(cell.run, ModelError(why, end.hint or "Run the same command again to go on."))

@@ -253,7 +253,7 @@ def _check(sweep: Sweep) -> None:
         if model.endpoint and model.endpoint not in sweep.endpoints:
             known = ", ".join(sweep.endpoints) or "none"
             raise UsageError(
-                f"{sweep.path}: '{model.name}' is at endpoint '{model.endpoint}', which is not there.",
+                f"{sweep.path}: '{model.name}' uses endpoint '{model.endpoint}', which the file does not define.",
                 f"Endpoints of this file: {known}.",
             )
         if model.endpoint and model.base_url:

@@ -148,7 +148,7 @@ def _target(sweep: Sweep, model: SweepModel) -> Target:
     if endpoint and not base_url:
         if endpoint.name != model.spec.partition("/")[0]:
             raise UsageError(
-                f"{sweep.path}: '{model.name}' is no model of {endpoint.name}.",
+                f"{sweep.path}: '{model.name}' is not a model of {endpoint.name}.",
                 f"Write spec = '{endpoint.name}/NAME', or give the endpoint a base_url.",
             )
         base_url = ""
@@ -165,8 +165,8 @@ def _with_limits(sweep: Sweep, targets: Sequence[Target]) -> list[Target]:
         before = stated.setdefault(address, (limit, who))
         if before[0] != limit:
             raise UsageError(
-                f"{sweep.path}: {shown_url(address)} takes {before[0]} at once ({before[1]}) or {limit} ({who})?",
-                "An address has one limit for all its models: say it once, under [endpoints.NAME].",
+                f"{sweep.path}: {shown_url(address)} has two limits: {before[0]} ({before[1]}) and {limit} ({who}).",
+                "An address has one limit for all its models: set it once, under [endpoints.NAME].",
             )
 
     for name, endpoint in sweep.endpoints.items():

@@ -88,7 +88,9 @@ class Parts:
                 )
                 self._files.rm_file(name)
         except OSError as error:
-            raise StoreError(f"The parts in {folder} cannot be read: {error}.", "Fix --parts and go on.") from error
+            raise StoreError(
+                f"The parts in {folder} cannot be read: {error}.", "Correct --parts and run the same command again."
+            ) from error
         return added
 
 

@@ -151,6 +151,8 @@ def text_lines(forest: Forest, width: int) -> list[str]:
 
 _LEFT, _CHARACTER = 0.3, 7.2
 """The share of the width that names have, and how wide a character of one is."""
+_PLOT = 0.45 * 720
+"""How wide the axis is, at least."""
 _TYPE = 720
 """The narrowest drawing whose names and numbers do not meet; a canvas shows it as large as it can."""
 
@@ -255,8 +257,10 @@ def _whisker(line: ForestLine, scale: Range, middle: int) -> str:
 def _baseline(name: str, value: float, scale: Range, row: int, bottom: int) -> str:
     """A line through all rows; each label has a height of its own, so that close ones stay readable."""
     x, y = _x(value, scale), _LABEL * row + 12
-    far = value > (scale[0] + scale[1]) / 2
-    label = escape(visible(f"{short(name, 48)} {number(value, 1)}"))
+    words = visible(f"{short(name, 48)} {number(value, 1)}")
+    share = (value - scale[0]) / (scale[1] - scale[0])
+    far = share > 0.5 and (1.1 - share) * _PLOT < _CHARACTER * len(words)  # it fits on the left only
+    label = escape(words)
     text = f'<text class="f-base" x="{x}" dx="{-5 if far else 5}" y="{y}" text-anchor="{"end" if far else "start"}">'
     return f'<line class="base" x1="{x}" x2="{x}" y1="{y - 9}" y2="{bottom}"/>{text}{label}</text>'
 

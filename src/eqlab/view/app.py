@@ -25,7 +25,10 @@ _GRACE = 2
 """Seconds that a stop waits: pages that listen for news never end by themselves."""
 _PAUSE = 1.0
 _REFUSED = {
-    401: ("This page needs its address.", "Open the address that 'eqlab view' printed: its token opens the door once."),
+    401: (
+        "This page needs the address with its token.",
+        "Open the address that 'eqlab view' printed: its token works once.",
+    ),
     403: ("Another site sent this.", "Nothing was done. Use the pages of this server."),
     404: ("There is no such page.", "Go back to the list of runs."),
     405: ("There is no such page.", "Go back to the list of runs."),

@@ -79,7 +79,7 @@ def item(request: Request) -> Response:
         studies = _studies(snapshot, run, benchmark)
         locked = any(store.shut(study) for study in studies)
         people = list(_people(store, studies, benchmark, {s.trial.id for a in answered for s in a.scored}))
-    must(answered or None, "Nobody of this run was asked this.", "Choose an item of the result.")
+    must(answered or None, "No model of this run was asked this item.", "Choose an item of the result.")
     names = told_apart([own.name for own in answered], [f"run {own.run}" for own in answered])
     answered = [_renamed(own, name) for own, name in zip(answered, names, strict=True)]
     answered.sort(key=lambda own: (own.points is None, -(own.points or 0.0)))

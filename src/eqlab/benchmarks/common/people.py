@@ -109,7 +109,7 @@ class BenchmarkStudy:
 
     def simulated(self, design: "Design", truth: "Truth", seed: int) -> "Knowers":
         if not 0 < truth.effect < 1:
-            raise UsageError(f"{truth.effect:g} is not a share of items.", "Put in a number between 0 and 1.")
+            raise UsageError(f"{truth.effect:g} is not a share of items.", "Give a number between 0 and 1.")
         return Knowers(truth, self._best(design))
 
     def result(self, design: "Design", people: "Analysed") -> "PeopleResult":

@@ -57,7 +57,7 @@ class Dialogue:
     def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
         read = DialogueOptions.read(self.name, item_set, given)
         if read.turns > _MOST:
-            raise UsageError(f"{self.name}: {read.turns} turns are too many.", f"{_MOST} are the most.")
+            raise UsageError(f"{self.name}: {read.turns} turns are too many.", f"Ask for {_MOST} at most.")
         return replace(read, speaker=write_speakers(read_speakers(read.speaker))).plain()
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:

@@ -87,7 +87,8 @@ def _speakers_speaker(words: Sequence[str], text: str) -> Speaker:
     address = at[1:] + rest if at else ""
     if spec == FIXED and (address or settings):
         raise UsageError(
-            f"{_FLAG}: {FIXED} lines have no {'address' if address else 'settings'}.", "Drop what is behind it."
+            f"{_FLAG}: {FIXED} lines have no {'address' if address else 'settings'}.",
+            "Write the bare name, without them.",
         )
     if holds_secret(address) or (name := secret_among(settings)):
         what = "a password or a key in its address" if holds_secret(address) else f"a setting '{name}' like a key"

@@ -287,7 +287,7 @@ class EmoBenchStudy:
 
     def simulated(self, design: Design, truth: Truth, seed: int) -> Knowers:
         if not 0 < truth.effect < 1:
-            raise UsageError(f"{truth.effect:g} is not a share of scenarios.", "Put in a number between 0 and 1.")
+            raise UsageError(f"{truth.effect:g} is not a share of scenarios.", "Give a number between 0 and 1.")
         trials = [trial for batch in design.batches for trial in batch.trials]
         return Knowers(truth, {trial.id: trial.key["correct"] for trial in trials})
 

@@ -166,16 +166,16 @@ def _question(name: str, key: str, options: Iterable[Any], right: Any) -> AskedS
     told = tuple(str(option).strip() for option in options)
     scenario = AskedScenario(key, tuple(dict.fromkeys(told)), str(right).strip())
     if scenario.right not in scenario.options or len(scenario.options) < 2:
-        raise DataError(
-            f"{name}: the right {key} is not one of its choices.", "The label is one of them, word for word."
-        )
+        raise DataError(f"{name}: the right {key} is not one of its choices.", "Write it exactly as one of them.")
     return scenario
 
 
 def _checked(found: list[Scenario], path: str) -> list[Scenario]:
     seen = {(scenario.id, scenario.language) for scenario in found}
     if not found or len(seen) < len(found):
-        raise DataError(f"{path} has {'no scenario' if not found else 'an id twice'}.", "Each id once in a language.")
+        raise DataError(
+            f"{path} has {'no scenario' if not found else 'an id twice'}.", "Give each id once per language."
+        )
     return found
 
 

@@ -48,7 +48,7 @@ from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, Stu
 from eqlab.core.study import Checks, Study
 from eqlab.core.trials import Trial
 
-UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab study ratings')"
+UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab study init rating')"
 
 
 @dataclass(frozen=True, slots=True)

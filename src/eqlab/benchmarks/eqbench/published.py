@@ -103,7 +103,8 @@ def open_file(content: bytes, path: str, stem: str) -> ResultFile:
         replies = [{str(number): str(text) for number, text in one["raw_inference"].items()} for one in raw.values()]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
-            f"{path} is not an EQ-Bench result file ({type(error).__name__}: {error}).", "Remove it."
+            f"{path} is not an EQ-Bench result file.",
+            "It should be JSON with 'raw_results'; correct it, or leave it out.",
         ) from error
     return ResultFile(
         path,

@@ -242,7 +242,7 @@ def _caveats(
         said.append("References are the author's, not a human norm; scores are not those of the published questions.")
     if planned and planned[0].trial.mode == "json":
         said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
-    if not valid:
+    if not valid and any(question.status is not None for question in questions):
         said.append(f"Fewer than {100 * rules.min_parseable:.2f} % of the answers could be read: the run has failed.")
     cut = sum(1 for q in questions if q.status != "ok" and q.answer is not None and q.answer.finish == "length")
     if cut:

@@ -60,7 +60,7 @@ def planned_contrasts(
     """One for each arm after the first, which is the reference; and in words what the model has, or why there is
     none."""
     if len(arms) < 2:
-        return (), "There is one arm."
+        return (), "Fewer than two arms have ratings."
     found, why = contrasts_of(ratings, arms[0], "", alpha)
     return corrected(found), why
 

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any, Literal, Protocol
 
 from eqlab.core.environment import entry_points
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import UsageError, did_you_mean
 from eqlab.models.chat import ChatReply, ChatRequest
 
 _CHAT = ("choices", "message", "delta", "content", "text", "refusal", "finish_reason", "index")
@@ -352,7 +352,9 @@ def named_wire(name: str) -> str:
         return found
     found = found if found in wire_names() else found.replace("-", "_")
     if found not in wire_names():
-        raise UsageError(f"There is no dialect '{name}'.", f"Known: {', '.join(wire_names())}.")
+        raise UsageError(
+            f"There is no dialect '{name}'.", did_you_mean(name, wire_names(), f"There are: {', '.join(wire_names())}.")
+        )
     return found
 
 

@@ -116,7 +116,10 @@ def classify(
             status=status,
         )
     if status == 401:
-        return Hopeless(f"it refuses the key ({words})", "Check the key's environment variable.")
+        return Hopeless(
+            f"it refuses the key ({words})",
+            "Check the environment variable of the key (EQLAB_API_KEY with --base-url).",
+        )
     if status == 407:
         return Hopeless(NO_LOGIN, LOGIN_HINT)
     if status == 403:

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from eqlab.comparison.scores import score_table
+from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 from eqlab.data.files import write_whole
 from eqlab.publish.groups import RunRecord, group
@@ -15,6 +16,15 @@ from eqlab.runs.parallel import WorkerProcesses, results_of
 from eqlab.runs.pool import pooled
 from eqlab.store.reader import Reader, StoredRun
 from eqlab.tables.cells import markdown_table, safe
+
+
+def check_ending(where: Path) -> None:
+    """A report under another ending would open in the wrong program."""
+    if where.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(
+            f"A report cannot be '{where.name}'.",
+            "Write an .html file; 'eqlab report -o FILE' writes .pdf and .md, too.",
+        )
 
 
 def write_report(
@@ -50,6 +60,7 @@ def write_results(
     )
 
     path = Path(where)
+    check_ending(path)
     records = [RunRecord(run.config, run.created_at, run.provenance, tuple(own)) for run, own in found]
     groups = group(records)
     now, eqlab = time.time(), version("eqlab")

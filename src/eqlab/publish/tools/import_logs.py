@@ -75,7 +75,9 @@ def read_inspect(path: Path, model: str = "") -> Log:
     try:
         log = read_eval_log(str(path), resolve_attachments=True)
     except (ValueError, KeyError, OSError, EOFError) as error:
-        raise DataError(f"{path} is no log of Inspect's: {error}.", "Name a file of its log folder.") from error
+        raise DataError(
+            f"{path} is not an Inspect log: {error}.", "Name an .eval or .json file of Inspect's log folder."
+        ) from error
     replies = tuple(_inspect_reply(sample) for sample in log.samples or ())
     about = log.eval.metadata or {}
     ours = about if "items" in about and any(reply.record for reply in replies) else {}
@@ -116,7 +118,7 @@ def read_lm_eval(path: Path, model: str = "") -> Log:
             replies.setdefault(int(row["doc_id"]), LoggedReply(str(prompt), ({"text": str(texts[0])},), record))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise DataError(
-            f"{path} is no file of samples: {error!r}.", "Name a samples_….jsonl of 'lm_eval --log_samples'."
+            f"{path} is not a file of samples: {error!r}.", "Name a samples_….jsonl of 'lm_eval --log_samples'."
         ) from error
     return Log("lm-eval", model or _lm_eval_model(path), tuple(replies.values()), digest)
 
@@ -156,6 +158,8 @@ def import_log(
     data: Path | None = None,
 ) -> ImportedLog:
     """Store a log's replies as a run of their own; the same log again changes nothing."""
+    if not log.replies:
+        raise DataError("The log holds no reply.", "Name a file that its tool has finished.")
     if not log.model:
         raise UsageError("The log does not say which model answered.", "Name it with --model.")
     if not any(reply.said for reply in log.replies):
@@ -223,7 +227,7 @@ def _matched(
 def _prepared(log: Log, name: str, items: str, options: Mapping[str, str], data: Path | None) -> Prepared:
     prepared = prepare(Request((log.model,), (name,), items=items, profile="full", options=dict(options), data=data))
     if not can_be_exported(prepared.asked[name].benchmark):
-        raise UsageError(f"Replies of '{name}' cannot be read in.", "Only benchmarks of single questions can.")
+        raise UsageError(f"Replies of '{name}' cannot be imported.", "Only benchmarks with single questions can be.")
     return prepared
 
 

@@ -93,7 +93,7 @@ def _check(benchmark: Benchmark) -> None:
             "Ask for replies with 'eqlab run' and have them rated with 'eqlab judge'; export another benchmark.",
         )
     if isinstance(benchmark, Talks):
-        raise UsageError(f"'{benchmark.name}' is a talk, which other tools cannot lead.", "Use 'eqlab run'.")
+        raise UsageError(f"'{benchmark.name}' holds talks, which other tools cannot run.", "Use 'eqlab run'.")
 
 
 def asked_with(benchmark: str, options: Mapping[str, Any]) -> Asked:

@@ -251,7 +251,7 @@ class TurnedAway(StoreError):
     """The door is closed to somebody."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"The door is closed: {why}.", "See 'eqlab study status'.")
+        super().__init__(f"The study lets nobody in: {why}.", "See 'eqlab study status'.")
         self.why = why
 
 

@@ -88,7 +88,7 @@ def set_status(participation: Participation, status: Status, who: str) -> None:
     with writing(participation.store.engine) as connection:
         before = connection.execute(select(studies.c.status).where(studies.c.id == study)).scalar()
         if before == "closed" and status != "closed":
-            raise StoreError(f"Study '{study}' is closed for good.", "Give a study that goes on a new id.")
+            raise StoreError(f"Study '{study}' is closed for good.", "To go on, give the study a new id.")
         stored = None if status == "open" else status
         connection.execute(update(studies).where(studies.c.id == study).values(status=stored))
         note(connection, participation.clock(), who, {"open": "resumed"}.get(status, status), study)

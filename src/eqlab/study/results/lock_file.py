@@ -72,7 +72,7 @@ def read_lock_file(path: Path) -> dict[str, Any]:
             f"{path} is not signed.", "Lock with the package 'cryptography' at hand: pip install 'eqlab[study]'"
         )
     if not verified(content["public_key"], content["signature"], canonical(body).encode()):
-        raise DataError(f"{path}: the signature is not right.", "The file has been changed.")
+        raise DataError(f"{path}: the signature is not valid.", "The file has been changed.")
     return content
 
 

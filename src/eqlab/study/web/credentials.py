@@ -98,7 +98,7 @@ def _read(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.", "Look at its owner and rights.") from error
+        raise DataError(f"{path} cannot be read: {error.strerror}.", "Check its owner and permissions.") from error
 
 
 def _write(path: Path, text: str) -> None:
@@ -118,7 +118,7 @@ def _write(path: Path, text: str) -> None:
 
 def make_hash(password: str) -> str:
     if len(password) < _LEAST_CHARACTERS:
-        raise UsageError(f"The password has fewer than {_LEAST_CHARACTERS} characters.", "Take a longer one.")
+        raise UsageError(f"The password has fewer than {_LEAST_CHARACTERS} characters.", "Choose a longer one.")
     return _hasher.hash(password)
 
 
