@@ -11,7 +11,7 @@ from eqlab.core.design import Design
 from eqlab.core.moves import SIMULATED, Unknown, is_simulated
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
-from eqlab.store.engine import reading, scrub, writing
+from eqlab.store.engine import reading, scrub, snapshot, writing
 from eqlab.store.schema import (
     answers,
     arrivals,
@@ -58,7 +58,7 @@ class Records:
 
 def read_records(store: Store, design: Design) -> Records:
     """Everybody who came, what they answered, what happened, read in one transaction."""
-    with reading(store.engine) as connection:
+    with snapshot(store.engine) as connection:
         happened = _events(connection, design.study.id)
         everybody = connection.execute(
             select(participants)
@@ -168,12 +168,13 @@ def erase_cleanly(
         _bury(connection, study, person)
         gone = _delete(connection, participation, person)
         if not is_simulated(person):
-            detail = json.dumps({"by": by, "answered_unlocked": early, "answered": answered, "arm": row.arm})
-            connection.execute(insert(events), {"study_id": study, "at": now, "kind": "erased", "detail": detail})
+            detail = {"by": by, "answered_unlocked": early, "answered": answered, "arm": row.arm}
+            happened = {"study_id": study, "at": now, "kind": "erased", "detail": json.dumps(detail)}
+            connection.execute(insert(events), happened)
             if by == "researcher":
                 note(connection, now, who, "erased", study, answered=answered, arm=row.arm)
             if row.assigned_at is not None:
-                extend(connection, study, now, [(person, "erased")])
+                extend(connection, study, now, [(person, "erased")], detail)
             forget_in_audit(connection, study, person)
     return gone, scrub(participation.store.engine)
 

@@ -18,7 +18,7 @@ from eqlab.core.results import as_dict
 from eqlab.core.runs import RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
-from eqlab.store.study.chain import Link, against_tables, broken, given_of
+from eqlab.store.study.chain import ENDS, Link, against_notes, against_tables, broken, given_of
 from eqlab.store.study.lock import Lock, PlanStanding
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
@@ -103,10 +103,11 @@ def exported_breaks(folder: Path, since: float) -> list[str]:
     about, records = json.loads(_read(folder, STUDY)), _records(folder)
     design = _design(folder, about)
     links = [Link(**one) for one in about.get("chain", ())]
-    there = {row.person: row for row in records.people if row.assigned_at is not None}
+    there = {row.person: row for row in records.people if row.assigned_at is not None or row.state in ENDS}
     given = {person: [given_of(row) for row in own] for person, own in records.answers.items()}
     told = [(event.person, event.kind, event.detail) for event in records.events]
-    return [*broken(links), *against_tables(design, links, there, given, since, told)]
+    notes = [(one["at"], one["who"], one["action"], one["detail"]) for one in about.get("audit", ()) if one["study"]]
+    return [*broken(links), *against_tables(design, links, there, given, since, told), *against_notes(links, notes)]
 
 
 def _design(folder: Path, about: Mapping[str, Any]) -> Design:
