@@ -622,6 +622,19 @@ def test_simulated_people_are_marked_in_every_row_and_never_confirmatory(make_pa
     assert {row["simulated"] for row in rows} == {True}
 
 
+def test_a_look_at_a_rehearsal_is_no_look_at_people(make_participation, clock):
+    participation = make_participation(batches=1, size=4)
+    take(participation, simulated(participation, 1))
+    assert analyse(participation, "ada").standing.label == "simulated"
+    clear_simulated(participation, "ada")
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    clock.now += 1
+    rate(participation, "a", (1, 2, 3))
+    set_status(participation, "closed", "ada")
+    found = standing(participation, *analysis_code(), analysis_libraries())
+    assert (found.label, found.looks) == ("confirmatory", ())
+
+
 def test_a_locked_study_takes_no_simulated_people(make_participation):
     participation = make_participation()
     lock_plan(participation, "1")

@@ -17,12 +17,14 @@ from eqlab.core.design import Design, personal_seed, steps_from_json
 from eqlab.core.plural import many
 from eqlab.core.runs import PERSON
 from eqlab.core.text import people as people_in_words
+from eqlab.core.trials import is_unchanged
 from eqlab.store.engine import take_turn
-from eqlab.store.schema import answers, audit, chain, events, participants, studies
+from eqlab.store.schema import answers, audit, chain, events, participants, studies, trials
 
 ENDS = ("finished", "extra")
 LINKED = ("assigned", *ENDS, "erased")
 """Events that make a link."""
+_CHUNK = 500
 NOTED = "noted"
 """A link of what a researcher did, which the audit trail tells in words."""
 
@@ -195,8 +197,26 @@ def breaks(connection: Connection, design: Design, since: float) -> list[str]:
         events.c.study_id == study, events.c.kind.in_(("banned", "erased"))
     )
     told = [(row.person, row.kind, json.loads(row.detail)) for row in connection.execute(query)]
-    against = against_tables(design, links, there, given_by(connection, study), since, told)
-    return [*broken(links), *against, *note_breaks(connection, study, links)]
+    given = given_by(connection, study)
+    against = against_tables(design, links, there, given, since, told)
+    turns = _turns(connection, design, given) if design.talks else {}
+    return [*broken(links), *against, *against_turns(turns), *note_breaks(connection, study, links)]
+
+
+def _turns(connection: Connection, design: Design, given: Mapping[str, Sequence[Any]]) -> dict[str, str]:
+    """The JSON of every turn of a talk that was answered: no design has them."""
+    ids = sorted({one[0] for own in given.values() for one in own} - set(design.trials))
+    found: dict[str, str] = {}
+    for start in range(0, len(ids), _CHUNK):
+        query = select(trials.c.id, trials.c.body).where(trials.c.id.in_(ids[start : start + _CHUNK]))
+        found |= {row.id: row.body for row in connection.execute(query)}
+    return found
+
+
+def against_turns(turns: Mapping[str, str]) -> list[str]:
+    """What the ids of turns, which the chain has with their answers, say against what stands in them."""
+    changed = sum(not is_unchanged(trial_id, text) for trial_id, text in turns.items())
+    return [f"{many(changed, 'turn')} of talks {'is' if changed == 1 else 'are'} not as then"] if changed else []
 
 
 def note_breaks(connection: Connection, study: str, links: Sequence[Link] | None = None) -> list[str]:

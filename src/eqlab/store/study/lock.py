@@ -183,7 +183,7 @@ def standing(
         simulated = _simulated(connection, study)
         done, planned = _places(connection, study)
         entries = audit_of(connection, study)
-        looks = [entry for entry in entries if entry.action in LOOKS]
+        looks = [entry for entry in entries if entry.action in LOOKS and entry.detail.get("label") != "simulated"]
         ruled = lock is not None and "sample" in lock.plan
         closed = _closed(connection, study) if ruled else None
         in_time, last = _ended(connection, study, closed)

@@ -18,7 +18,7 @@ from eqlab.core.results import as_dict
 from eqlab.core.runs import RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
-from eqlab.store.study.chain import ENDS, Link, against_notes, against_tables, broken, given_of
+from eqlab.store.study.chain import ENDS, Link, against_notes, against_tables, against_turns, broken, given_of
 from eqlab.store.study.lock import Lock, PlanStanding
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
@@ -107,7 +107,9 @@ def exported_breaks(folder: Path, since: float) -> list[str]:
     given = {person: [given_of(row) for row in own] for person, own in records.answers.items()}
     told = [(event.person, event.kind, event.detail) for event in records.events]
     notes = [(one["at"], one["who"], one["action"], one["detail"]) for one in about.get("audit", ()) if one["study"]]
-    return [*broken(links), *against_tables(design, links, there, given, since, told), *against_notes(links, notes)]
+    turns = {row["id"]: row["trial"] for row in _lines(folder, RECORDS) if row["table"] == "turns"}
+    against = against_tables(design, links, there, given, since, told)
+    return [*broken(links), *against, *against_turns(turns), *against_notes(links, notes)]
 
 
 def _design(folder: Path, about: Mapping[str, Any]) -> Design:
