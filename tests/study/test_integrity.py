@@ -23,7 +23,7 @@ from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.records import clear_simulated, erase_person, read_records
 from eqlab.store.study.researchers import read_audit
 from eqlab.store.study.studies import set_status
-from eqlab.study.results import redo_script
+from eqlab.study.results import bundle, redo_script
 from eqlab.study.results.analysis import _ROOTS, analyse, analysis_code, analysis_libraries, imported_sources
 from eqlab.study.results.bundle import exported_breaks, exported_data, redo
 from eqlab.study.results.export import export_all, export_table
@@ -485,6 +485,21 @@ def test_somebody_who_finishes_while_the_label_is_made_breaks_nothing(settled, m
     monkeypatch.setattr(chains, "read_chain", and_then_somebody_finishes)
     found = standing(settled, *analysis_code(), analysis_libraries())
     assert (found.label, found.done, len(came)) == ("interim", 1, 1)
+
+
+def test_an_export_while_people_come_agrees_with_itself(settled, tmp_path, monkeypatch):
+    """Rows, chain and audit trail are those of one moment: else `verify` finds fault with a sound export later."""
+    rate(settled, "a", (1, 2, 3))
+    read = bundle.read_records
+
+    def and_then_somebody_comes(store, design):
+        found = read(store, design)
+        rate(settled, "b", (1, 2, 3))
+        return found
+
+    monkeypatch.setattr(bundle, "read_records", and_then_somebody_comes)
+    export_all(settled, tmp_path, "ada")
+    assert exported_breaks(tmp_path, 0.0) == []
 
 
 def test_who_deletes_their_answers_breaks_no_chain(settled):

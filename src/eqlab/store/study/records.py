@@ -26,10 +26,10 @@ from eqlab.store.schema import (
 )
 from eqlab.store.store import Store
 from eqlab.store.study import places
-from eqlab.store.study.chain import extend
+from eqlab.store.study.chain import Link, extend, read_chain
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.places import lock_person
-from eqlab.store.study.researchers import forget_in_audit, note
+from eqlab.store.study.researchers import AuditEntry, audit_of, forget_in_audit, note
 
 _PAGE = 200
 """Trials read at once."""
@@ -54,10 +54,14 @@ class Records:
     events: tuple[Event, ...]
     trials: Mapping[str, Trial] = field(default_factory=dict)
     """Turns of talks, which no design has."""
+    links: Sequence[Link] = ()
+    """The chain of events."""
+    audit: Sequence[AuditEntry] = ()
+    """What researchers did."""
 
 
 def read_records(store: Store, design: Design) -> Records:
-    """Everybody who came, what they answered, what happened, read in one transaction."""
+    """Everybody who came, what they answered, what happened, as they were at one moment."""
     with snapshot(store.engine) as connection:
         happened = _events(connection, design.study.id)
         everybody = connection.execute(
@@ -66,8 +70,9 @@ def read_records(store: Store, design: Design) -> Records:
             .order_by(participants.c.arrived_at, participants.c.person)
         ).all()
         given = _answers(connection, design.run.id)
+        links, audit = read_chain(connection, design.study.id), audit_of(connection, design.study.id)
     turns = {row.trial_id for own in given.values() for row in own} - set(design.trials)
-    return Records(tuple(everybody), given, happened, _turns(store, sorted(turns)))
+    return Records(tuple(everybody), given, happened, _turns(store, sorted(turns)), links, audit)
 
 
 def _turns(store: Store, ids: Sequence[str]) -> dict[str, Trial]:
