@@ -51,7 +51,7 @@ def one_spelling(panel_id: str) -> str:
     """One person, one id: blanks around it, full-width letters, capitals and what nobody can see make no other person.
     (No panel tells people apart by capitals.)"""
     shown = (char for char in _UNSEEN.sub("", panel_id) if unicodedata.category(char) not in ("Cc", "Cf"))
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", "".join(shown)).strip().casefold())
+    return unicodedata.normalize("NFKC", "".join(shown)).strip().casefold()
 
 
 def panel_hash(secret: bytes, panel_id: str) -> str:
