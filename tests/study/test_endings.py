@@ -28,6 +28,20 @@ def to_the_end(client, how):
     return walk(client, reply, *((wrong,) if wrong else ()))[0]
 
 
+@pytest.mark.parametrize("language", ["en", "de", "es"])
+def test_a_full_study_asks_for_one_thing_only(make_site, language):
+    """It said that nothing was to be done, and then what was."""
+    says = load(language)
+    design = small_design(batches=1, size=2, panel=replace(PROLIFIC, codes=()))
+    site = make_site(replace(design, study=replace(design.study, language=language)))
+    for number in range(3):
+        client = site.browser()
+        reply = enter(client, panel_id=f"{number:024x}")
+        text = reply.text if number == 2 else walk(client, reply)[0].text
+    assert says("panel_return") in text
+    assert says("done_full_text").count(".") == 1
+
+
 @pytest.mark.parametrize("how", ["complete", "declined", "failed", "stopped", "deleted"])
 @pytest.mark.parametrize("coded", [True, False], ids=["codes", "no codes"])
 def test_every_ending_says_one_thing_to_do(make_site, how, coded):

@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 from small_study import SECONDS, answer_for, take
-from sqlalchemy import delete, update
+from sqlalchemy import delete, insert, select, update
 
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.moves import Arrival, is_simulated
-from eqlab.store.schema import answers, chain, events, participants, places
+from eqlab.store.schema import answers, audit, chain, events, participants, places, studies
 from eqlab.store.study import chain as chains
 from eqlab.store.study import records
 from eqlab.store.study.chain import mark_of
-from eqlab.store.study.lock import lock_plan, standing
+from eqlab.store.study.lock import canonical, lock_plan, plan_of, plan_sha256, standing
 from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.records import clear_simulated, erase_person, read_records
 from eqlab.store.study.researchers import read_audit
 from eqlab.store.study.studies import set_status
-from eqlab.study.results import redo_script
+from eqlab.study.results import bundle, redo_script
 from eqlab.study.results.analysis import _ROOTS, analyse, analysis_code, analysis_libraries, imported_sources
 from eqlab.study.results.bundle import exported_breaks, exported_data, redo
 from eqlab.study.results.export import export_all, export_table
@@ -330,7 +330,7 @@ def test_changed_answers_changed_links_and_people_from_nowhere_are_noticed(settl
     change(update(answers).where(*mine).values(values='{"rating": 3}'))
     assert "the answers of 1 person are not those with which they finished" in reason()
     change(delete(chain).where(chain.c.kind == "finished", chain.c.mark == mark_of("small", people[0])))
-    assert "link 2 of the chain of events is missing or was changed" in reason()
+    assert "link 3 of the chain of events is missing or was changed" in reason()  # after the lock's and one's own
     change(delete(chain))
     assert "the tables hold 2 people whom no server assigned to a place" in reason()
 
@@ -355,6 +355,151 @@ def test_a_person_cannot_be_taken_out_of_the_sample_by_a_changed_row(settled, ta
         connection.execute(update(table).where(mine).values(values))
     found = standing(settled, *analysis_code(), analysis_libraries())
     assert (found.label, found.reason) == ("exploratory", said)
+
+
+def changed(participation, *statements):
+    """What is said of a study after somebody has written to its database."""
+    with participation.store.engine.begin() as connection:
+        for statement in statements:
+            connection.execute(statement)
+    found = standing(participation, *analysis_code(), analysis_libraries())
+    return found.label, found.reason
+
+
+def test_places_that_nobody_filled_do_not_end_a_study(settled):
+    rate(settled, "a", (1, 2, 3))
+    said = changed(settled, update(places).values(state="done"))
+    assert said == ("exploratory", "the tables hold 2 filled places, and 1 person finished")
+    analyse(settled, "ada")
+    changed(settled, update(places).where(places.c.person.is_(None)).values(state="open"))
+    rate(settled, "b", (1, 2, 3))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert (found.label, [look.detail["done"] for look in found.looks]) == ("confirmatory", [1])  # that was early
+
+
+def test_people_written_into_the_tables_without_a_time_of_assignment_are_noticed(settled, tmp_path):
+    """Of a row without that time the chain said nothing, and the result had as many people as somebody liked."""
+    seal = make_seal(settled, "ada")
+    one = rate(settled, "a", (1, 2, 3))
+    with settled.store.engine.begin() as connection:
+        for table, key, name in ((participants, "person", "{}"), (answers, "subject", "person:{}")):
+            rows = connection.execute(select(table).where(table.c[key] == name.format(one))).mappings().all()
+            made = {"assigned_at": None} if table is participants else {}
+            connection.execute(insert(table), [{**row, key: name.format("b" * 16), **made} for row in rows])
+    label, reason = changed(settled, update(places).values(state="done"))
+    assert label == "exploratory"
+    assert "the tables hold 1 person whom no server assigned to a place" in reason
+    export_all(settled, tmp_path, "ada")
+    for against in (stored_breaks(settled, seal["sealed_at"]), exported_breaks(tmp_path, seal["sealed_at"])):
+        assert "the tables hold 1 person whom no server assigned to a place" in against
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"locked_at": 1.0}, {"lock_sha256": "0" * 64}, {"lock_plan": '{"analysis": {}}', "lock_sha256": "0" * 64}],
+)
+def test_a_lock_whose_time_or_plan_was_changed_is_noticed(settled, values):
+    label, reason = changed(settled, update(studies).values(values))
+    assert label == "exploratory"
+    assert "the lock is not the one that was made" in reason or "the plan is not the one" in reason
+    with settled.store.engine.begin() as connection:
+        connection.execute(update(audit).where(audit.c.action == "locked").values(at=1.0))
+    assert "1 row of the audit trail is missing or changed" in stored_breaks(settled, 0.0)
+
+
+def test_a_lock_cannot_become_one_from_before_there_was_a_chain(settled):
+    rate(settled, "a", (1, 2, 3))
+    plan = plan_of(settled.design, *analysis_code())
+    made = {"lock_plan": canonical(plan), "lock_sha256": plan_sha256(plan)}
+    told = json.dumps({"sha256": plan_sha256(plan)})
+    said = changed(
+        settled, update(studies).values(made), update(audit).where(audit.c.action == "locked").values(detail=told)
+    )
+    assert said[0] == "exploratory"
+    assert "of the audit trail is missing or changed" in said[1]
+
+
+def test_a_late_lock_that_is_dated_back_stays_late(make_participation, clock):
+    participation = make_participation(batches=1, size=4)
+    rate(participation, "a", (1, 2, 3))
+    clock.now += 10
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    rate(participation, "b", (1, 2, 3))
+    said = changed(participation, update(studies).values(locked_at=1.0))
+    assert said[0] == "exploratory"
+    assert "the lock is not the one that was made" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (delete(audit).where(audit.c.action == "analysed"), "1 row of the audit trail is missing or changed"),
+        (
+            update(audit).where(audit.c.action == "analysed").values(detail='{"done": 2, "planned": 2}'),
+            "1 row of the audit trail is missing or changed; 1 row of the audit trail is made by no command",
+        ),
+        (
+            insert(audit).values(at=9e9, who="ada", action="closed", study_id="small", detail="{}"),
+            "1 row of the audit trail is made by no command",
+        ),
+    ],
+)
+def test_a_look_cannot_be_taken_back_nor_an_end_made_up(settled, tmp_path, statement, said):
+    rate(settled, "a", (1, 2, 3))
+    analyse(settled, "ada")
+    rate(settled, "b", (1, 2, 3))
+    assert standing(settled, *analysis_code(), analysis_libraries()).label == "confirmatory"
+    assert changed(settled, statement) == ("exploratory", said)
+    export_all(settled, tmp_path, "ada")
+    assert "; ".join(exported_breaks(tmp_path, 0.0)) == said
+
+
+def test_an_erasure_by_a_researcher_cannot_become_the_persons_own(settled):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    erase_person(settled, people[0], "researcher", "ada")
+    rate(settled, "c", (1, 2, 3))
+    mine = json.dumps({"by": "person", "answered_unlocked": False, "answered": 4, "arm": "warm"})
+    said = changed(settled, update(events).where(events.c.kind == "erased").values(detail=mine))
+    assert said == ("exploratory", "what is told of the erasure of 1 person is not what happened")
+
+
+def test_whoever_is_banned_and_erased_leaves_the_trail_and_breaks_nothing(settled):
+    one = rate(settled, "a", (1, 2, 3))
+    settled.send_away(one, "banned", "ada")
+    erase_person(settled, one, "person")
+    assert one not in json.dumps([entry.detail for entry in read_audit(settled.store, "small")])
+    assert stored_breaks(settled, 0.0) == []
+
+
+def test_somebody_who_finishes_while_the_label_is_made_breaks_nothing(settled, monkeypatch):
+    """On PostgreSQL each query saw another moment: the link of somebody who had just finished was missing."""
+    rate(settled, "a", (1, 2, 3))
+    read, came = chains.read_chain, []
+
+    def and_then_somebody_finishes(connection, study):
+        links = read(connection, study)
+        if not came:
+            came.append(rate(settled, "b", (1, 2, 3)))
+        return links
+
+    monkeypatch.setattr(chains, "read_chain", and_then_somebody_finishes)
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert (found.label, found.done, len(came)) == ("interim", 1, 1)
+
+
+def test_an_export_while_people_come_agrees_with_itself(settled, tmp_path, monkeypatch):
+    """Rows, chain and audit trail are those of one moment: else `verify` finds fault with a sound export later."""
+    rate(settled, "a", (1, 2, 3))
+    read = bundle.read_records
+
+    def and_then_somebody_comes(store, design):
+        found = read(store, design)
+        rate(settled, "b", (1, 2, 3))
+        return found
+
+    monkeypatch.setattr(bundle, "read_records", and_then_somebody_comes)
+    export_all(settled, tmp_path, "ada")
+    assert exported_breaks(tmp_path, 0.0) == []
 
 
 def test_who_deletes_their_answers_breaks_no_chain(settled):
@@ -490,6 +635,19 @@ def test_simulated_people_are_marked_in_every_row_and_never_confirmatory(make_pa
     assert json.loads((tmp_path / "out" / "study.json").read_text())["simulated"] == 2
     rows = [json.loads(line) for line in (tmp_path / "out" / "records.jsonl").read_text().splitlines()]
     assert {row["simulated"] for row in rows} == {True}
+
+
+def test_a_look_at_a_rehearsal_is_no_look_at_people(make_participation, clock):
+    participation = make_participation(batches=1, size=4)
+    take(participation, simulated(participation, 1))
+    assert analyse(participation, "ada").standing.label == "simulated"
+    clear_simulated(participation, "ada")
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    clock.now += 1
+    rate(participation, "a", (1, 2, 3))
+    set_status(participation, "closed", "ada")
+    found = standing(participation, *analysis_code(), analysis_libraries())
+    assert (found.label, found.looks) == ("confirmatory", ())
 
 
 def test_a_locked_study_takes_no_simulated_people(make_participation):

@@ -17,14 +17,24 @@ SECRET = b"s" * 32
 ID = "0123456789abcdef01234567"
 
 
-@pytest.mark.parametrize("spelling", [ID.upper(), f" {ID} ", "０１２３４５６７８９abcdef01234567"])
+_UNSEEN = ("\0", "\u200b", "\u200d", "\u00ad", "\ufeff", "\u202e", "\u034f", "\ufe0f", "\u3164", "\U000e0061")
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [ID.upper(), f" {ID} ", "０１２３４５６７８９abcdef01234567", *(f"{ID[:5]}{one}{ID[5:]}{one}" for one in _UNSEEN)],
+)
 def test_one_person_has_one_hash_however_the_id_is_spelled(spelling):
     assert one_spelling(spelling) == ID
     assert panel_hash(SECRET, spelling) == panel_hash(SECRET, ID)
     assert tombstone(SECRET, "a", spelling) == tombstone(SECRET, "a", ID)
 
 
-@pytest.mark.parametrize("given", ["", "  ", "{{%PROLIFIC_PID%}}", "%PROLIFIC_PID%", "{id}", "x" * 201])
+def test_accents_are_one_however_they_are_written_and_still_tell_people_apart():
+    assert one_spelling("a\u0301nna") == one_spelling("\u00e1NNA") != one_spelling("anna")
+
+
+@pytest.mark.parametrize("given", ["", "  ", "\u200b\0", "{{%PROLIFIC_PID%}}", "%PROLIFIC_PID%", "{id}", "x" * 201])
 def test_a_panels_unfilled_place_is_nobody(given):
     assert read_panel_id({"PROLIFIC_PID": given}, PANELS["prolific"], any_form=True) is None
 

@@ -99,6 +99,15 @@ def test_a_post_from_elsewhere_acts_on_nothing(site):
     assert read_status(site.participation) == "open"
 
 
+def test_a_link_on_somebody_elses_page_makes_no_look(site):
+    """A look before the places are filled stays known: nobody may make one in a manager's name."""
+    manager = logged_in(site, "max")
+    address = "/researcher/small/export/answers.csv"
+    assert manager.get(address, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    assert not [entry for entry in read_audit(site.store, "small") if entry.action == "exported"]
+    assert manager.get(address, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
+
+
 # -- what is told --
 
 

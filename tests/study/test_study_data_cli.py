@@ -139,7 +139,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert sorted(found["analysed"]) == sorted([one, two, *set(found["analysed"]).difference((one, two))])
 
     code, said, _ = eqlab("study", "seal", "study.toml", "-o", "seal.json")
-    assert (code, "people: 5, links of the chain: 10" in said) == (0, True)
+    assert (code, "people: 5, links of the chain: 13" in said) == (0, True)
     code, said, _ = eqlab("study", "export", "study.toml", "-o", "out")
     assert (code, len(list((tmp_path / "out").iterdir()))) == (0, 17)
     assert "answers.csv" in said
@@ -176,6 +176,13 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     code, said, _ = eqlab("study", "verify", "seal.json", "--study", "study.toml")
     assert (code, "answers of 4 people as they were sealed; erased since: 1." in said) == (0, True)
     content = json.loads((tmp_path / "out" / "study.json").read_text())
+    content["audit"] = [row for row in content["audit"] if row["action"] != "analysed"]
+    (tmp_path / "out" / "study.json").write_text(json.dumps(content))
+    code, said, _ = eqlab("study", "verify", "eqbench.lock.json", "--export", "out")
+    assert (code, "! 2 rows of the audit trail are missing or changed" in said) == (1, True)
+    content["standing"]["lock"]["at"] -= 60
+    (tmp_path / "out" / "study.json").write_text(json.dumps(content))
+    assert eqlab("study", "verify", "eqbench.lock.json", "--export", "out")[0] == 1
     del content["chain"][0]
     (tmp_path / "out" / "study.json").write_text(json.dumps(content))
     code, said, _ = eqlab("study", "verify", "seal.json", "--export", "out")

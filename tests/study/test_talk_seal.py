@@ -3,10 +3,10 @@
 import time
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import func, update
 from talk_case import talk_design, talked
 
-from eqlab.store.schema import answers
+from eqlab.store.schema import answers, trials
 from eqlab.store.store import Store
 from eqlab.store.study.lock import lock_plan, standing
 from eqlab.store.study.participation import Participation
@@ -46,3 +46,26 @@ def test_a_turn_that_was_changed_is_found_out(tmp_path, server, whose, values):
         found = standing(participation, *analysis_code(), analysis_libraries())
         assert (found.label, "the answers of 2 people" in found.reason) == ("exploratory", True)
         assert check_seal(seal, *stored_data(participation)).changed == 2
+
+
+def test_what_a_turn_answers_cannot_be_changed_either(tmp_path, server):
+    """The words before it, whose turn it was and which: they are in no answer, and the result hangs on them."""
+    server.reply = lambda body, number: f"That sounds hard, {number} times."
+    design = talk_design(tmp_path, f"http://127.0.0.1:{server.port}/v1")
+    with Store(str(tmp_path / "talks.db")) as store:
+        create_study(store, design, "", "test", {})
+        lock_plan(Participation(store, design), *analysis_code(), "ada", analysis_libraries())
+        time.sleep(0.01)
+        talked(design, store, 2)
+    with Store(str(tmp_path / "talks.db")) as store:
+        participation = Participation(store, design)
+        assert stored_breaks(participation, 0.0) == []
+        turn = trials.c.id.not_in(list(design.trials)) & trials.c.body.contains("That sounds hard")
+        with store.engine.begin() as connection:
+            body = func.replace(trials.c.body, "That sounds hard", "That sounds easy")
+            changed = connection.execute(update(trials).where(turn).values(body=body)).rowcount
+        said = f"{changed} turns of talks are not as then"
+        found = standing(participation, *analysis_code(), analysis_libraries())
+        assert (found.label, found.reason) == ("exploratory", said)
+        export_all(participation, tmp_path / "out", "ada")
+        assert exported_breaks(tmp_path / "out", 0.0) == [said]

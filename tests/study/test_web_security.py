@@ -77,6 +77,9 @@ def test_nobody_reads_or_writes_for_another(make_site):
     [
         ({"sec-fetch-site": "same-origin"}, True),
         ({"sec-fetch-site": "none"}, True),
+        ({"sec-fetch-site": "none", "origin": "https://study.test"}, True),
+        ({"sec-fetch-site": "none", "origin": "https://evil.example"}, False),
+        ({"sec-fetch-site": "none", "origin": "null"}, False),
         ({"sec-fetch-site": "same-site"}, False),
         ({"sec-fetch-site": "cross-site", "origin": "https://study.test"}, False),
         ({"origin": "https://study.test"}, True),

@@ -1,6 +1,7 @@
 """`eqlab study lock`, `seal`, `verify`, `export`, `redo`, `publish`, `person`, `erase` and `clear`: a study's plan and
 its data."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -113,8 +114,8 @@ def verify(
 ) -> None:
     """Check locks and seals: hash and signature; with --export or --study also whether the data agree with them.
 
-    Under a seal everybody's answers of then must be what they were, unless the person was erased since. Ends with 1
-    where they are not."""
+    The chain of events must agree with people, answers and audit trail. Under a seal everybody's answers of then must
+    be what they were, unless the person was erased since. Ends with 1 where they are not."""
     from eqlab.store.study.lock import moment
     from eqlab.study.results.bundle import exported_breaks, exported_data
     from eqlab.study.results.lock_file import SEAL, check_seal, read_lock_file, signer, stored_breaks, stored_data
@@ -128,17 +129,20 @@ def verify(
         print_text(f"sha256 {content['sha256']}; signed by key {signer(content)}: the signature is right.")
         if export_folder is not None:
             _same_study(export_folder, content, sealed)
+            against = exported_breaks(export_folder, when)
             if sealed:
-                against = exported_breaks(export_folder, when)
                 found = check_seal(content, *exported_data(export_folder), against)
                 holds &= _say_check(str(export_folder), found)
+            else:
+                holds &= _say_breaks(against)
         if study is not None:
             with begun_study(study, store, data) as participation:
+                against = stored_breaks(participation, when)
                 if sealed:
-                    against = stored_breaks(participation, when)
                     holds &= _say_check("The store", check_seal(content, *stored_data(participation), against))
                 else:
                     _same_lock(participation, content)
+                    holds &= _say_breaks(against)
     if not holds:
         raise typer.Exit(1)
 
@@ -149,8 +153,9 @@ def _same_study(folder: Path, content: dict[str, Any], sealed: bool) -> None:
     from eqlab.core.errors import DataError
 
     about = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-    there = (about["standing"]["lock"] or {}).get("sha256")
-    if about["study"] != content["study"] or (not sealed and there != content["sha256"]):
+    lock = about["standing"]["lock"] or {}
+    there = (lock.get("sha256"), lock.get("at"))
+    if about["study"] != content["study"] or (not sealed and there != (content["sha256"], content["locked_at"])):
         raise DataError(f"{folder} was not made under this {'seal' if sealed else 'lock'}.", "Is it the same study?")
     if not sealed:
         print_text(f"{folder} was made under this lock; its results are {about['standing']['label']}.")
@@ -162,7 +167,8 @@ def _same_lock(participation: "Participation", content: dict[str, Any]) -> None:
     from eqlab.study.results.analysis import current_standing
 
     there = read_lock(participation)
-    if there is None or (participation.study.id, there.sha256) != (content["study"], content["sha256"]):
+    made = (content["study"], content["sha256"], content["locked_at"])
+    if there is None or (participation.study.id, there.sha256, there.at) != made:
         raise DataError("The study in the store is not under this lock.", "Is it the same study, and the same store?")
     stands = current_standing(participation)
     print_text(f"The store is under this lock; its results are {stands.label}: {stands.reason}.")
@@ -182,9 +188,14 @@ def _say_check(where: str, found: "SealCheck") -> bool:
         + "".join(f"; {words}: {count}" for words, count in rest if count)
         + "."
     )
-    for line in found.broken:
-        print_text(f"! {line}")
+    _say_breaks(found.broken)
     return found.holds
+
+
+def _say_breaks(lines: Sequence[str]) -> bool:
+    for line in lines:
+        print_text(f"! {line}")
+    return not lines
 
 
 def export(

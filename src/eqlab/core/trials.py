@@ -114,5 +114,10 @@ def _kept(key: str, label: str, low: int, high: int, anchors: tuple[tuple[int, s
     return Scale(intern(key), intern(label), low, high, labels, reverse)
 
 
+def is_unchanged(trial_id: str, text: str) -> bool:
+    """Whether this JSON is that of the trial with this id."""
+    return _content_hash(text) == trial_id
+
+
 def _content_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]

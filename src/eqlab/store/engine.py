@@ -133,6 +133,14 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
+def snapshot(engine: Engine) -> Iterator[Connection]:
+    """For queries that must agree with each other while others write."""
+    options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+    with said_plainly(engine), engine.connect().execution_options(**options) as connection:
+        yield connection
+
+
+@contextmanager
 def said_plainly(engine: Engine) -> Iterator[None]:
     """A database that fails (full, locked, gone) is a StoreError with the way out."""
     try:

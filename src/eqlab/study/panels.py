@@ -43,10 +43,15 @@ def derive(secret: bytes, purpose: str) -> bytes:
     return hmac.new(secret, f"eqlab {purpose}".encode(), hashlib.sha256).digest()
 
 
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""Characters that show nothing, though Unicode counts them among letters and marks."""
+
+
 def one_spelling(panel_id: str) -> str:
-    """One person, one id: blanks around it, full-width letters and capitals make no other person. (No panel tells
-    people apart by capitals.)"""
-    return unicodedata.normalize("NFKC", panel_id).strip().casefold()
+    """One person, one id: blanks around it, full-width letters, capitals and what nobody can see make no other person.
+    (No panel tells people apart by capitals.)"""
+    shown = (char for char in _UNSEEN.sub("", panel_id) if unicodedata.category(char) not in ("Cc", "Cf"))
+    return unicodedata.normalize("NFKC", "".join(shown)).strip().casefold()
 
 
 def panel_hash(secret: bytes, panel_id: str) -> str:
@@ -99,7 +104,7 @@ def read_panel_id(parameters: Mapping[str, str], panel: Panel, any_form: bool = 
     """The id in the address; None when there is none, only the panel's unfilled placeholder, or nothing that an id of
     this panel can be."""
     found = parameters.get(panel.person, "").strip() if panel.person else ""
-    if not found or len(found) > _MOST or "%" in found or found.startswith("{"):
+    if not one_spelling(found) or len(found) > _MOST or "%" in found or found.startswith("{"):
         return None
     if not any_form and panel.id_pattern and not re.fullmatch(panel.id_pattern, one_spelling(found)):
         return None

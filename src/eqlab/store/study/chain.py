@@ -1,25 +1,32 @@
-"""The chain of events of a study: one link whenever somebody is assigned to a place, finishes or is erased, each with a
-hash of the one before. A person who is taken out of every table is still in the chain, and so are the arm they were
-given and, of whoever has finished, when that was and the answers with their times, as hashes; no name is. Somebody who
-rewrites the whole chain is found out by a seal: the same hashes, given away while the study was under way."""
+"""The chain of events of a study: one link whenever somebody is assigned to a place, finishes or is erased, and for
+everything that a researcher does, each with a hash of the one before. A person who is taken out of every table is still
+in the chain, and so are the arm they were given and, of whoever has finished, when that was and the answers with their
+times, as hashes; no name is. Somebody who rewrites the chain from some link on, or cuts off its end, is found out by a
+seal: the same hashes, given away while the study was under way."""
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, Row, insert, or_, select
 
 from eqlab.core.design import Design, personal_seed, steps_from_json
+from eqlab.core.plural import many
 from eqlab.core.runs import PERSON
 from eqlab.core.text import people as people_in_words
+from eqlab.core.trials import is_unchanged
 from eqlab.store.engine import take_turn
-from eqlab.store.schema import answers, chain, events, participants, studies
+from eqlab.store.schema import answers, audit, chain, events, participants, studies, trials
 
 ENDS = ("finished", "extra")
 LINKED = ("assigned", *ENDS, "erased")
 """Events that make a link."""
+_CHUNK = 500
+NOTED = "noted"
+"""A link of what a researcher did, which the audit trail tells in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,7 @@ class Link:
     """Whose it is: a hash of study and pseudonym. Of somebody erased nothing is left that leads back from it."""
     digest: str
     """With the pseudonym: of arm and batch of somebody assigned, of the answers of somebody who has come to the end;
-    else empty."""
+    of what the event of an erasure or the audit trail tells; else empty."""
     link: str
 
 
@@ -69,26 +76,60 @@ def digest_of(person: str, given: Given) -> str:
     return hashlib.sha256("\n".join([person, *lines]).encode()).hexdigest()
 
 
-def extend(connection: Connection, study: str, now: float, happened: Sequence[tuple[str, str]]) -> None:
-    """Add links for these (person, kind). The last thing that a transaction does, for all others wait from here on."""
+def detail_digest(detail: Mapping[str, Any]) -> str:
+    """Of what the event of an erasure tells: by whom, in which arm, after how many trials."""
+    return hashlib.sha256(json.dumps(detail, sort_keys=True).encode()).hexdigest()
+
+
+Note = tuple[float, str, str, Mapping[str, Any]]
+"""(when, who, action, detail) of a row of the audit trail."""
+
+
+def note_digest(note: Note) -> str:
+    """Without whom it was done to: the pseudonym leaves the trail when the person is erased."""
+    at, who, action, detail = note
+    rest = {name: value for name, value in detail.items() if name != "person"}
+    return hashlib.sha256(json.dumps([at, who, action, rest], sort_keys=True).encode()).hexdigest()
+
+
+def extend(
+    connection: Connection,
+    study: str,
+    now: float,
+    happened: Sequence[tuple[str, str]],
+    detail: Mapping[str, Any] | None = None,
+) -> None:
+    """Add links for these (person, kind). The last thing that a transaction does, for all others wait from here on.
+    `detail`: what the event of an erasure tells."""
     if not happened:
         return
+    ended = [person for person, kind in happened if kind in ENDS]
+    given = given_by(connection, study, ended) if ended else {}
+    assigned = [person for person, kind in happened if kind == "assigned"]
+    there = _people_of(connection, study, assigned) if assigned else {}
+
+    def digest(person: str, kind: str) -> str:
+        if kind in ENDS:
+            return digest_of(person, given.get(person, ()))
+        return arm_digest(there[person]) if kind == "assigned" else detail_digest(detail or {})
+
+    _add(connection, study, now, [(kind, mark_of(study, person), digest(person, kind)) for person, kind in happened])
+
+
+def link_note(connection: Connection, study: str, note: Note) -> None:
+    """Add the link of something that a researcher did."""
+    _add(connection, study, note[0], [(NOTED, "", note_digest(note))])
+
+
+def _add(connection: Connection, study: str, now: float, links: Sequence[tuple[str, str, str]]) -> None:
     take_turn(connection, f"chain {study}")
     row = connection.execute(
         select(chain.c.number, chain.c.link).where(chain.c.study_id == study).order_by(chain.c.number.desc()).limit(1)
     ).first()
     number, last = (0, "") if row is None else (row.number, row.link)
-    ended = [person for person, kind in happened if kind in ENDS]
-    given = given_by(connection, study, ended) if ended else {}
-    assigned = [person for person, kind in happened if kind == "assigned"]
-    there = _people_of(connection, study, assigned) if assigned else {}
     rows = []
-    for person, kind in happened:
+    for kind, mark, digest in links:
         number += 1
-        digest = digest_of(person, given.get(person, ())) if kind in ENDS else ""
-        if kind == "assigned":
-            digest = arm_digest(there[person])
-        mark = mark_of(study, person)
         last = _link(last, number, now, kind, mark, digest)
         rows.append(
             {"study_id": study, "number": number, "at": now, "kind": kind, "mark": mark, "digest": digest, "link": last}
@@ -132,11 +173,13 @@ def given_by(connection: Connection, study: str, people: Collection[str] | None 
 
 
 def _people_of(connection: Connection, study: str, people: Collection[str] | None = None) -> dict[str, Row[Any]]:
-    """These people, or all, as far as they were assigned to a place."""
+    """These people, or all, as far as they were assigned to a place or have come to the end."""
     columns = ("person", "state", "arm", "batch", "assigned_at", "ended_at", "steps")
     query = select(*(participants.c[name] for name in columns)).where(
         participants.c.study_id == study,
-        participants.c.assigned_at.is_not(None) if people is None else participants.c.person.in_(people),
+        or_(participants.c.assigned_at.is_not(None), participants.c.state.in_(ENDS))
+        if people is None
+        else participants.c.person.in_(people),
     )
     return {row.person: row for row in connection.execute(query)}
 
@@ -154,7 +197,46 @@ def breaks(connection: Connection, design: Design, since: float) -> list[str]:
         events.c.study_id == study, events.c.kind.in_(("banned", "erased"))
     )
     told = [(row.person, row.kind, json.loads(row.detail)) for row in connection.execute(query)]
-    return [*broken(links), *against_tables(design, links, there, given_by(connection, study), since, told)]
+    given = given_by(connection, study)
+    against = against_tables(design, links, there, given, since, told)
+    turns = _turns(connection, design, given) if design.talks else {}
+    return [*broken(links), *against, *against_turns(turns), *note_breaks(connection, study, links)]
+
+
+def _turns(connection: Connection, design: Design, given: Mapping[str, Sequence[Any]]) -> dict[str, str]:
+    """The JSON of every turn of a talk that was answered: no design has them."""
+    ids = sorted({one[0] for own in given.values() for one in own} - set(design.trials))
+    found: dict[str, str] = {}
+    for start in range(0, len(ids), _CHUNK):
+        query = select(trials.c.id, trials.c.body).where(trials.c.id.in_(ids[start : start + _CHUNK]))
+        found |= {row.id: row.body for row in connection.execute(query)}
+    return found
+
+
+def against_turns(turns: Mapping[str, str]) -> list[str]:
+    """What the ids of turns, which the chain has with their answers, say against what stands in them."""
+    changed = sum(not is_unchanged(trial_id, text) for trial_id, text in turns.items())
+    return [f"{many(changed, 'turn')} of talks {'is' if changed == 1 else 'are'} not as then"] if changed else []
+
+
+def note_breaks(connection: Connection, study: str, links: Sequence[Link] | None = None) -> list[str]:
+    """What the chain says against the audit trail alone."""
+    rows = connection.execute(select(audit).where(audit.c.study_id == study))
+    notes = [(row.at, row.who, row.action, json.loads(row.detail)) for row in rows]
+    return against_notes(read_chain(connection, study) if links is None else links, notes)
+
+
+def against_notes(links: Sequence[Link], notes: Sequence[Note]) -> list[str]:
+    """What the chain says against the audit trail, from the first row on that has a link: older ones had none."""
+    linked = Counter(link.digest for link in links if link.kind == NOTED)
+    since = min((link.at for link in links if link.kind == NOTED), default=float("inf"))
+    there = Counter(map(note_digest, notes))
+    late = Counter(note_digest(note) for note in notes if note[0] >= since)
+    counts = (
+        ((linked - there).total(), "{} of the audit trail {} missing or changed"),
+        ((late - linked).total(), "{} of the audit trail {} made by no command"),
+    )
+    return [words.format(many(count, "row"), "is" if count == 1 else "are") for count, words in counts if count]
 
 
 Told = Sequence[tuple[str | None, str, Mapping[str, Any]]]
@@ -188,15 +270,20 @@ def against_tables(
     since: float,
     told: Told,
 ) -> list[str]:
-    """`there`: everybody in the tables who was assigned to a place; `told`: events of those banned and erased."""
+    """`there`: everybody in the tables who was assigned to a place or has come to the end; `told`: events of those
+    banned and erased."""
     study, banned = design.study.id, _banned(told)
+    erasures = Counter(link.digest for link in links if link.kind == "erased" and link.digest)
+    erasures -= Counter(detail_digest(detail) for _, kind, detail in told if kind == "erased")
     people = {mark_of(study, person): row for person, row in there.items()}
     erased = {link.mark for link in links if link.kind == "erased"}
     linked = {link.mark for link in links if link.kind == "assigned"}
     ended = {link.mark for link in links if link.kind in ENDS}
+    untold = len(erased) - sum(kind == "erased" for _, kind, _ in told)
     known = [(link, people[link.mark]) for link in links if link.mark in people]
     counts = (
-        (len(erased) - sum(kind == "erased" for _, kind, _ in told), "no event tells that {} was erased"),
+        (untold, "no event tells that {} was erased"),
+        (erasures.total() - max(untold, 0), "what is told of the erasure of {} is not what happened"),
         (len(linked - erased - set(people)), "{} who had been assigned to a place can be found in no table"),
         (
             sum(
@@ -223,7 +310,11 @@ def against_tables(
             "the pages of {} are not those that were drawn",
         ),
         (
-            sum(mark not in linked and row.assigned_at > since for mark, row in people.items()),
+            sum(
+                mark not in linked
+                and (_last_sign(row, given.get(row.person, ())) if row.assigned_at is None else row.assigned_at) > since
+                for mark, row in people.items()
+            ),
             "the tables hold {} whom no server assigned to a place",
         ),
     )
@@ -239,7 +330,7 @@ def _ended_otherwise(link: Link, row: Any, banned: Collection[str]) -> bool:
 
 def _last_sign(row: Any, given: Sequence[Any]) -> float:
     """The latest time that the tables tell of somebody: one that is set back does not hide the others."""
-    return float(max(row.assigned_at, row.ended_at or 0.0, *(one[3] for one in given)))
+    return float(max(row.assigned_at or 0.0, row.ended_at or 0.0, *(one[3] for one in given)))
 
 
 def _other_way(design: Design, row: Any) -> bool:

@@ -3,7 +3,7 @@ Only then may a result be called confirmatory, and who is in it is fixed by rule
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -15,9 +15,9 @@ from eqlab.core.errors import StoreError
 from eqlab.core.moves import SIMULATED
 from eqlab.core.plural import many
 from eqlab.core.text import people
-from eqlab.store.engine import kept_copy, take_turn, writing
+from eqlab.store.engine import kept_copy, snapshot, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
-from eqlab.store.study.chain import breaks
+from eqlab.store.study.chain import breaks, note_breaks
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import LOOKS, AuditEntry, audit_of, note
 
@@ -127,12 +127,12 @@ def lock_plan(
                 "Clear them first: 'eqlab study clear FILE'.",
             )
         now = participation.clock()
-        note(connection, now, who, "locked", participation.study.id, sha256=found)
         connection.execute(
             update(studies)
             .where(studies.c.id == participation.study.id)
             .values(locked_at=now, lock_sha256=found, lock_version=version, lock_plan=canonical(plan))
         )
+        note(connection, now, who, "locked", participation.study.id, sha256=found)
     return Lock(now, found, version, plan), True
 
 
@@ -176,19 +176,26 @@ def standing(
     are still the same, no researcher has taken anybody's answers out since, and the chain of events agrees with the
     tables."""
     study = participation.study.id
-    with participation.store.engine.connect() as connection:
+    with snapshot(participation.store.engine) as connection:
         lock = _read(connection, study)
         first = _first_answer(connection, participation.design)
         removed = _removed(connection, study)
         simulated = _simulated(connection, study)
         done, planned = _places(connection, study)
-        looks = [entry for entry in audit_of(connection, study) if entry.action in LOOKS]
+        entries = audit_of(connection, study)
+        looks = [entry for entry in entries if entry.action in LOOKS and entry.detail.get("label") != "simulated"]
         ruled = lock is not None and "sample" in lock.plan
         closed = _closed(connection, study) if ruled else None
         in_time, last = _ended(connection, study, closed)
-        torn = breaks(connection, participation.design, lock.at) if ruled and lock is not None else []
+        torn = breaks(connection, participation.design, lock.at) if ruled and lock else note_breaks(connection, study)
         if ruled and planned != (meant := sum(1 for _ in participation.design.places())):
             torn.append(f"the tables hold {many(planned, 'place')}, and the study has {meant}")
+        finished = _ended(connection, study, None)[0]
+        if ruled and done != finished:
+            torn = torn or [f"the tables hold {many(done, 'filled place')}, and {people(finished)} finished"]
+            done = min(done, finished)
+        if lock is not None and _relocked(lock, entries):
+            torn.append("the lock is not the one that was made")
     early = tuple(entry for entry in looks if _early_look(entry))
     now = plan_of(participation.design, version, code, libraries if ruled else None)
     reason = _objection(lock, first, removed, now) or "; ".join(torn)
@@ -240,6 +247,12 @@ def _objection(lock: Lock | None, first: float | None, removed: _Removed, plan: 
     if plan_sha256(plan) != lock.sha256:
         return f"the plan is not the one that was locked on {moment(lock.at)}: {differences(lock.plan, plan)}"
     return ""
+
+
+def _relocked(lock: Lock, entries: Sequence[AuditEntry]) -> bool:
+    """Whether time or plan of a lock are others than those that the audit trail tells, where it tells of one."""
+    made = [(entry.at, entry.detail.get("sha256")) for entry in entries if entry.action == "locked"]
+    return bool(made) and (lock.at, lock.sha256) not in made
 
 
 def _early_look(entry: AuditEntry) -> bool:

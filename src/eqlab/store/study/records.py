@@ -11,7 +11,7 @@ from eqlab.core.design import Design
 from eqlab.core.moves import SIMULATED, Unknown, is_simulated
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
-from eqlab.store.engine import reading, scrub, writing
+from eqlab.store.engine import reading, scrub, snapshot, writing
 from eqlab.store.schema import (
     answers,
     arrivals,
@@ -26,10 +26,10 @@ from eqlab.store.schema import (
 )
 from eqlab.store.store import Store
 from eqlab.store.study import places
-from eqlab.store.study.chain import extend
+from eqlab.store.study.chain import Link, extend, read_chain
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.places import lock_person
-from eqlab.store.study.researchers import forget_in_audit, note
+from eqlab.store.study.researchers import AuditEntry, audit_of, forget_in_audit, note
 
 _PAGE = 200
 """Trials read at once."""
@@ -54,11 +54,15 @@ class Records:
     events: tuple[Event, ...]
     trials: Mapping[str, Trial] = field(default_factory=dict)
     """Turns of talks, which no design has."""
+    links: Sequence[Link] = ()
+    """The chain of events."""
+    audit: Sequence[AuditEntry] = ()
+    """What researchers did."""
 
 
 def read_records(store: Store, design: Design) -> Records:
-    """Everybody who came, what they answered, what happened, read in one transaction."""
-    with reading(store.engine) as connection:
+    """Everybody who came, what they answered, what happened, as they were at one moment."""
+    with snapshot(store.engine) as connection:
         happened = _events(connection, design.study.id)
         everybody = connection.execute(
             select(participants)
@@ -66,8 +70,9 @@ def read_records(store: Store, design: Design) -> Records:
             .order_by(participants.c.arrived_at, participants.c.person)
         ).all()
         given = _answers(connection, design.run.id)
+        links, audit = read_chain(connection, design.study.id), audit_of(connection, design.study.id)
     turns = {row.trial_id for own in given.values() for row in own} - set(design.trials)
-    return Records(tuple(everybody), given, happened, _turns(store, sorted(turns)))
+    return Records(tuple(everybody), given, happened, _turns(store, sorted(turns)), links, audit)
 
 
 def _turns(store: Store, ids: Sequence[str]) -> dict[str, Trial]:
@@ -168,12 +173,13 @@ def erase_cleanly(
         _bury(connection, study, person)
         gone = _delete(connection, participation, person)
         if not is_simulated(person):
-            detail = json.dumps({"by": by, "answered_unlocked": early, "answered": answered, "arm": row.arm})
-            connection.execute(insert(events), {"study_id": study, "at": now, "kind": "erased", "detail": detail})
+            detail = {"by": by, "answered_unlocked": early, "answered": answered, "arm": row.arm}
+            happened = {"study_id": study, "at": now, "kind": "erased", "detail": json.dumps(detail)}
+            connection.execute(insert(events), happened)
             if by == "researcher":
                 note(connection, now, who, "erased", study, answered=answered, arm=row.arm)
             if row.assigned_at is not None:
-                extend(connection, study, now, [(person, "erased")])
+                extend(connection, study, now, [(person, "erased")], detail)
             forget_in_audit(connection, study, person)
     return gone, scrub(participation.store.engine)
 

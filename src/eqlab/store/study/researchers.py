@@ -1,5 +1,6 @@
 """Researchers of a store: names, roles, who is logged in, and the audit trail of what they did. Passwords come here as
-hashes only; rows of the trail are only added, and lose the pseudonyms of people who are erased. And token buckets (so
+hashes only; rows of the trail are only added, each with a link in the chain of its study, and lose the pseudonyms of
+people who are erased. And token buckets (so
 many at once, so many more each second), the same for all processes of a server."""
 
 import json
@@ -14,6 +15,7 @@ from eqlab.core.errors import StoreError
 from eqlab.store.engine import reading, take_turn, writing
 from eqlab.store.schema import audit, buckets, researcher_sessions, researchers
 from eqlab.store.store import Store
+from eqlab.store.study.chain import link_note
 
 Role = Literal["viewer", "manager"]
 ROLES: tuple[Role, ...] = ("viewer", "manager")
@@ -98,9 +100,11 @@ class AuditEntry:
 
 
 def note(connection: Connection, at: float, who: str, action: str, study: str | None = None, **detail: Any) -> None:
-    """Within a transaction: what is done and that it was done are on disk together."""
-    row = {"at": at, "who": who[:64], "action": action, "study_id": study, "detail": json.dumps(detail)}
-    connection.execute(insert(audit), row)
+    """Within a transaction, and late in it: what is done and that it was done are on disk together."""
+    who, text = who[:64], json.dumps(detail)
+    connection.execute(insert(audit), {"at": at, "who": who, "action": action, "study_id": study, "detail": text})
+    if study is not None:
+        link_note(connection, study, (at, who, action, json.loads(text)))
 
 
 def forget_in_audit(connection: Connection, study: str, person: str) -> None:

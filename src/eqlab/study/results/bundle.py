@@ -18,14 +18,14 @@ from eqlab.core.results import as_dict
 from eqlab.core.runs import RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
-from eqlab.store.study.chain import Link, against_tables, broken, given_of
+from eqlab.store.study.chain import ENDS, Link, against_notes, against_tables, against_turns, broken, given_of
 from eqlab.store.study.lock import Lock, PlanStanding
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
-from eqlab.store.study.researchers import AuditEntry, read_audit
+from eqlab.store.study.researchers import AuditEntry
 from eqlab.store.study.studies import stored_file
 from eqlab.study.results.analysis import StudyAnalysis, analyse_roll, analysis_code
-from eqlab.study.results.lock_file import Given, stored_data
+from eqlab.study.results.lock_file import Given
 from eqlab.study.results.participants import participants_of
 
 STUDY, RECORDS, QUESTIONS, RESULT, FILE = "study.json", "records.jsonl", "questions.jsonl", "result.json", "study.toml"
@@ -39,10 +39,11 @@ _OF_TURNS = ("run_id", "subject", "text", "status", "note", "model", "finish")
 def write_bundle(participation: Participation, analysis: StudyAnalysis, folder: Path) -> list[Path]:
     """The files that repeat the analysis; the tables for reading are written elsewhere."""
     design = participation.design
+    records = read_records(participation.store, design)
     contents = {
         FILE: stored_file(participation.store, participation.study.id),
         QUESTIONS: "".join(f"{_question(trial)}\n" for trial in design.trials.values()),
-        RECORDS: "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in _rows(participation)),
+        RECORDS: "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in _rows(design, records)),
         RESULT: json.dumps(summary(analysis), ensure_ascii=False, indent=1) + "\n",
         SCRIPT: (files("eqlab.study.results") / "redo_script.py").read_text(encoding="utf-8"),
     }
@@ -58,8 +59,8 @@ def write_bundle(participation: Participation, analysis: StudyAnalysis, folder: 
         "standing": standing_to_plain(analysis.standing),
         "simulated": analysis.standing.simulated,
         "design": to_plain(design),
-        "chain": [as_dict(link) for link in stored_data(participation)[0]],
-        "audit": [as_dict(entry) for entry in read_audit(participation.store, participation.study.id)],
+        "chain": [as_dict(link) for link in records.links],
+        "audit": [as_dict(entry) for entry in records.audit],
         "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in contents.items()},
     }
     contents[STUDY] = json.dumps(about, ensure_ascii=False, indent=1) + "\n"
@@ -103,10 +104,13 @@ def exported_breaks(folder: Path, since: float) -> list[str]:
     about, records = json.loads(_read(folder, STUDY)), _records(folder)
     design = _design(folder, about)
     links = [Link(**one) for one in about.get("chain", ())]
-    there = {row.person: row for row in records.people if row.assigned_at is not None}
+    there = {row.person: row for row in records.people if row.assigned_at is not None or row.state in ENDS}
     given = {person: [given_of(row) for row in own] for person, own in records.answers.items()}
     told = [(event.person, event.kind, event.detail) for event in records.events]
-    return [*broken(links), *against_tables(design, links, there, given, since, told)]
+    notes = [(one["at"], one["who"], one["action"], one["detail"]) for one in about.get("audit", ()) if one["study"]]
+    turns = {row["id"]: row["trial"] for row in _lines(folder, RECORDS) if row["table"] == "turns"}
+    against = against_tables(design, links, there, given, since, told)
+    return [*broken(links), *against, *against_turns(turns), *against_notes(links, notes)]
 
 
 def _design(folder: Path, about: Mapping[str, Any]) -> Design:
@@ -166,14 +170,13 @@ def _question(trial: Trial) -> str:
     return json.dumps({"id": trial.id, "stimulus": trial.stimulus, "trial": to_json(trial)}, ensure_ascii=False)
 
 
-def _rows(participation: Participation) -> Iterator[dict[str, Any]]:
-    records = read_records(participation.store, participation.design)
+def _rows(design: Design, records: Records) -> Iterator[dict[str, Any]]:
     for row in records.people:
         own = dict(row._mapping)
         yield {"table": "participants", "simulated": is_simulated(row.person), **own}
     for person, answer in records.answers.items():
         for row in answer:
-            turn = row.trial_id in records.trials or row.trial_id in participation.design.talks
+            turn = row.trial_id in records.trials or row.trial_id in design.talks
             names = ("trial_id", "attempt", "values", "latency", "at", *(_OF_TURNS if turn else ()))
             kept = {name: row._mapping[name] for name in names}
             yield {"table": "answers", "simulated": is_simulated(person), "person": person, **kept}

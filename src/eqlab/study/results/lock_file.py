@@ -15,7 +15,7 @@ from eqlab.core.errors import DataError
 from eqlab.core.moves import is_simulated
 from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard.submission import fingerprint, own_key, sign, verified
-from eqlab.store.engine import reading
+from eqlab.store.engine import snapshot
 from eqlab.store.study.chain import Link, breaks, broken, digest_of, given_by, mark_of, read_chain
 from eqlab.store.study.lock import Lock, canonical, plan_sha256
 from eqlab.store.study.participation import Participation
@@ -150,7 +150,7 @@ def check_seal(seal: Mapping[str, Any], links: Sequence[Link], given: Given, aga
 
 def stored_data(participation: Participation) -> tuple[list[Link], dict[str, list[Any]]]:
     """The chain of events and everybody's answers, of real people."""
-    with reading(participation.store.engine) as connection:
+    with snapshot(participation.store.engine) as connection:
         links = read_chain(connection, participation.study.id)
         given = given_by(connection, participation.study.id)
     return links, {person: own for person, own in given.items() if not is_simulated(person)}
@@ -158,5 +158,5 @@ def stored_data(participation: Participation) -> tuple[list[Link], dict[str, lis
 
 def stored_breaks(participation: Participation, since: float) -> list[str]:
     """What the chain of events says against the tables of the store."""
-    with reading(participation.store.engine) as connection:
+    with snapshot(participation.store.engine) as connection:
         return breaks(connection, participation.design, since)

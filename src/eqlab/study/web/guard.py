@@ -139,11 +139,11 @@ class RequestGuard:
 
 def same_origin(headers: Headers, ours: str) -> bool:
     """Whether a browser says that a post comes from our own page. `Sec-Fetch-Site` cannot be forged by a page; browsers
-    that do not send it (old, or plain http) send `Origin`."""
-    site = headers.get("sec-fetch-site")
-    if site is not None:
-        return site in ("same-origin", "none")
-    return bool(ours) and headers.get("origin", "").lower() == ours.lower()
+    that do not send it (old, or plain http) send `Origin`, and one that names no site must not name another origin."""
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site == "same-origin" or (site == "none" and origin is None):
+        return True
+    return site in (None, "none") and bool(ours) and (origin or "").lower() == ours.lower()
 
 
 def _own_origin(scope: Scope, headers: Headers) -> str:
