@@ -214,7 +214,7 @@ def test_a_key_with_a_line_end_is_a_key(monkeypatch):
 @pytest.mark.parametrize("value", ["org\nx: y", "org\u00e9"])
 def test_a_header_of_the_environment_that_cannot_be_sent_is_said(monkeypatch, value):
     monkeypatch.setenv("OPENAI_ORG_ID", value)
-    with pytest.raises(ModelError, match="OpenAI-Organization cannot be sent"):
+    with pytest.raises(ModelError, match="OpenAI-Organization, from the environment, cannot be sent"):
         resolve("openai/m")
     monkeypatch.setenv("OPENAI_ORG_ID", "org\n")
     assert resolve("openai/m").headers == {"OpenAI-Organization": "org"}
@@ -318,7 +318,7 @@ def test_tls_goes_through_the_proxy_of_the_environment(secure, authority, monkey
 
 def test_a_proxy_of_another_kind_is_said_not_gone_around(monkeypatch, server):
     monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:9")
-    with pytest.raises(ModelError, match=r"of the kind socks5.*NO_PROXY"):
+    with pytest.raises(ModelError, match=r"is a socks5 proxy.*NO_PROXY"):
         ask("m", server.url, prompted("x"))
     assert not server.requests
     monkeypatch.setenv("no_proxy", "127.0.0.1")

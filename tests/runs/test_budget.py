@@ -142,7 +142,7 @@ def test_two_currencies_have_no_sum(server, store, tmp_path, monkeypatch):
     path = tmp_path / "two.toml"
     path.write_text(PRICES + '[[price]]\nmodels = ["other"]\ninput = 1\noutput = 1\ncurrency = "EUR"\n')
     monkeypatch.setenv("EQLAB_PRICES", str(path))
-    with pytest.raises(UsageError, match="cannot add EUR and USD"):
+    with pytest.raises(UsageError, match="cannot add up EUR and USD"):
         run(prepared(server, ("dear", "other")), store, limits=Limits(cost=1.0))
 
 

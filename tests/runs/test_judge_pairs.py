@@ -91,7 +91,7 @@ def test_rounds_until_the_ranks_are_narrow(server, store, tmp_path):
         ({"width": 1.5}, "--width is for an adaptive run"),
         ({"adaptive": True, "width": 0.5}, "cannot be 0.5 ranks wide"),
         ({"adaptive": True, "width": float("nan")}, "cannot be nan ranks wide"),
-        ({"pairwise": False, "anchor": "x"}, "--anchor is for pairs"),
+        ({"pairwise": False, "anchor": "x"}, "--anchor works with pairs only"),
     ],
 )
 def test_what_makes_no_sense_is_refused(store, tmp_path, more, words):

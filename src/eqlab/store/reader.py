@@ -282,9 +282,11 @@ class Reader(ABC):
                     page.append((trial, repeat, attempts))
                 if attempt is not None:  # else a trial without an answer
                     answer = Answer(
-                        run, trial, who, repeat, attempt, text, state, _read_values(said), note, reasoning, model,
-                        temperature, latency, retries, tokens_in, tokens_out, finish, at,
-                        orjson.loads(sent) if sent else {}, orjson.loads(usage) if usage else {},
+                        run=run, trial=trial, subject=who, repeat=repeat, attempt=attempt, text=text, status=state,
+                        values=_read_values(said), note=note, reasoning=reasoning, model=model,
+                        temperature=temperature, latency=latency, transport_retries=retries, tokens_in=tokens_in,
+                        tokens_out=tokens_out, finish=finish, at=at, sent=orjson.loads(sent) if sent else {},
+                        usage=orjson.loads(usage) if usage else {},
                     )  # fmt: skip
                     attempts.append(answer)
             yield from self._with_trials(page)

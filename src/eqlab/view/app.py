@@ -27,7 +27,7 @@ _PAUSE = 1.0
 _REFUSED = {
     401: (
         "This page needs the address with its token.",
-        "Open the address that 'eqlab view' printed: its token works once.",
+        "Open the address that 'eqlab view' printed: this browser then keeps a cookie.",
     ),
     403: ("Another site sent this.", "Nothing was done. Use the pages of this server."),
     404: ("There is no such page.", "Go back to the list of runs."),

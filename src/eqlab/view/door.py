@@ -1,5 +1,5 @@
 """Who may look: whoever opened the address that the command printed. The token stands in an address once and becomes a
-cookie; requests for another host, or sent by another site's page, are turned away before (`study.web.middleware`)."""
+cookie; requests for another host, or sent by another site's page, are turned away before (`study.web.guard`)."""
 
 import hashlib
 import hmac
