@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import socket
 import ssl
 import threading
@@ -156,6 +157,15 @@ def test_a_place_that_takes_no_connection_is_an_outage_not_a_bill(means):
         port = probe.getsockname()[1]
     with deaf_place("127.0.0.2", port), pytest.raises(ModelError, match=r"no connection to 127\.0\.0\.2:\d+ within"):
         ask(f"http://127.0.0.2:{port}/v1", timeout=0.3)
+
+
+def test_a_stand_in_that_ends_closes_whom_it_has_just_let_in():
+    """Else the warning of a forgotten connection would fail some other test, now and then."""
+    for _ in range(20):
+        with wire.serving(wire.well) as server, socket.socket() as line:
+            line.connect(("127.0.0.1", int(server.url.split(":")[2].removesuffix("/v1"))))
+        assert server.lines == 0
+    gc.collect()
 
 
 def test_a_handshake_that_hangs_is_an_outage_not_a_bill():

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fault_server import completion
-from in_thread import in_thread
+from in_thread import in_thread, some_turns
 from server import answer_to
 
 
@@ -93,7 +93,10 @@ def serving(behave: Behaviour, **more: Any) -> Iterator[WireServer]:
     @asynccontextmanager
     async def listening() -> AsyncIterator[int]:
         opened = await asyncio.start_server(server.line, "127.0.0.1", 0)
-        yield int(opened.sockets[0].getsockname()[1])
+        (listens,) = opened.sockets
+        yield int(listens.getsockname()[1])
+        asyncio.get_running_loop().remove_reader(listens.fileno())
+        await some_turns()  # nobody new is let in, and whoever was reaches `line`, which closes the connection
         opened.close()  # who is still on the line is cancelled
 
     with in_thread(listening) as port:

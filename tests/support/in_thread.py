@@ -9,6 +9,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from aiohttp import web
 
 
+async def some_turns() -> None:
+    """Of the event loop: a connection that is taken reaches its handler in five, and is closed two after that."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
 @contextmanager
 def in_thread(open_server: Callable[[], AbstractAsyncContextManager[int]]) -> Iterator[int]:
     """Opens it in an event loop of its own and says its port; what is still under way at the end is cancelled."""
@@ -25,6 +31,7 @@ def in_thread(open_server: Callable[[], AbstractAsyncContextManager[int]]) -> It
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        await some_turns()  # what was closed is closed
 
     def work() -> None:
         asyncio.set_event_loop(loop)
