@@ -14,7 +14,7 @@ from sqlalchemy import delete, insert, select, update
 
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.moves import Arrival, is_simulated
-from eqlab.store.schema import answers, audit, chain, events, participants, places, studies
+from eqlab.store.schema import answers, audit, chain, events, participants, places, runs, studies
 from eqlab.store.study import chain as chains
 from eqlab.store.study import records
 from eqlab.store.study.chain import mark_of
@@ -427,7 +427,72 @@ def test_a_late_lock_that_is_dated_back_stays_late(make_participation, clock):
     rate(participation, "b", (1, 2, 3))
     said = changed(participation, update(studies).values(locked_at=1.0))
     assert said[0] == "exploratory"
-    assert "the lock is not the one that was made" in said[1]
+    assert "answers had been given" in said[1]
+
+
+def test_a_late_lock_stays_late_whatever_the_clock_said(make_participation, clock):
+    participation = make_participation(batches=1, size=4)
+    rate(participation, "a", (1, 2, 3))
+    clock.now -= 86400
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    clock.now += 86401
+    rate(participation, "b", (1, 2, 3))
+    label, reason = changed(participation)
+    assert label == "exploratory"
+    assert "answers had been given" in reason
+
+
+def test_a_look_that_is_dated_after_the_end_was_before_it(settled, clock):
+    rate(settled, "a", (1, 2, 3))
+    clock.now += 86400
+    analyse(settled, "ada")
+    clock.now -= 86395
+    set_status(settled, "closed", "ada")
+    label, reason = changed(settled)
+    assert label == "exploratory"
+    assert "after somebody had looked at results" in reason
+
+
+def test_answers_of_another_run_do_not_vouch_for_those_that_are_analysed(settled):
+    for name in "ab":
+        rate(settled, name, (1, 2, 3))
+    seal, run = make_seal(settled, "ada"), settled.design.run.id
+    with settled.store.engine.begin() as connection:
+        for table, column in ((runs, runs.c.id), (answers, answers.c.run_id)):
+            rows = connection.execute(select(table).where(column == run)).all()
+            connection.execute(insert(table), [{**row._mapping, column.name: "shadow"} for row in rows])
+    label, reason = changed(
+        settled,
+        update(studies).values(run_id="shadow"),
+        update(answers)
+        .where(answers.c.run_id == run, answers.c["values"].like("%rating%"))
+        .values(values='{"rating": 3}'),
+    )
+    assert label == "exploratory"
+    assert "are not those" in reason or "changed" in reason, reason
+    assert check_seal(seal, *stored_data(settled)).changed == 2
+
+
+def test_an_answer_on_a_page_that_somebody_never_had_is_an_error_in_one_line(settled):
+    one, other = (rate(settled, name, (1, 2, 3)) for name in "ab")
+    (page, *_) = {row[0] for row in stored_data(settled)[1][one]} - {row[0] for row in stored_data(settled)[1][other]}
+    moved = update(answers).where(answers.c.subject == f"person:{one}", answers.c.trial_id == page)
+    assert changed(settled, moved.values(subject=f"person:{other}"))[0] == "exploratory"
+    with pytest.raises(StoreError, match="belongs to none of their pages"):
+        analyse(settled, "ada")
+
+
+@pytest.mark.parametrize(("finished", "label"), [(False, "exploratory"), (True, "confirmatory")])
+def test_whoever_answered_and_is_sent_away_by_a_researcher_was_taken_out(settled, clock, finished, label):
+    one = settled.arrive("one", "en")
+    view = take(settled, one, until="trial")
+    settled.save(one, view.number, view.attempt, answer_for(view))
+    if finished:
+        take(settled, one)
+    settled.send_away(one, "returned", "ada")
+    for name in "ab"[finished:]:
+        rate(settled, name, (1, 2, 3))
+    assert changed(settled)[0] == label
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,10 @@ def test_limits_hold_for_programs_too(tmp_path, server):
         busy = program.turn(says="Two.", emotion=40)
         assert (busy.status_code, busy.json()) == (429, {"outcome": "busy", "problems": {"talk": "busy"}})
         assert len(calls(site)) == 1
+        assert (
+            program.turn(do="hurt", emotion=10).json()["outcome"] == "kept"
+        )  # asks no model: nobody is kept in a talk
+        assert program.look().status_code == 409
 
 
 def test_strangers_and_other_sites_are_turned_away(site, make_site):

@@ -3,7 +3,7 @@ Only then may a result be called confirmatory, and who is in it is fixed by rule
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from eqlab.core.plural import many
 from eqlab.core.text import people
 from eqlab.store.engine import kept_copy, snapshot, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
-from eqlab.store.study.chain import breaks, note_breaks
+from eqlab.store.study.chain import NOTED, Link, breaks, note_breaks, note_digest, read_chain
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import LOOKS, AuditEntry, audit_of, note
 
@@ -132,7 +132,9 @@ def lock_plan(
             .where(studies.c.id == participation.study.id)
             .values(locked_at=now, lock_sha256=found, lock_version=version, lock_plan=canonical(plan))
         )
-        note(connection, now, who, "locked", participation.study.id, sha256=found)
+        given = _answers(connection, participation.design)[0]
+        late = {"answered": given} if given else {}  # whatever the clock says then or now
+        note(connection, now, who, "locked", participation.study.id, sha256=found, **late)
     return Lock(now, found, version, plan), True
 
 
@@ -178,7 +180,7 @@ def standing(
     study = participation.study.id
     with snapshot(participation.store.engine) as connection:
         lock = _read(connection, study)
-        first = _first_answer(connection, participation.design)
+        first = _answers(connection, participation.design)[1]
         removed = _removed(connection, study)
         simulated = _simulated(connection, study)
         done, planned = _places(connection, study)
@@ -196,9 +198,11 @@ def standing(
             done = min(done, finished)
         if lock is not None and _relocked(lock, entries):
             torn.append("the lock is not the one that was made")
+        place = _places_in(read_chain(connection, study))
     early = tuple(entry for entry in looks if _early_look(entry))
     now = plan_of(participation.design, version, code, libraries if ruled else None)
-    reason = _objection(lock, first, removed, now) or "; ".join(torn)
+    late = max((entry.detail.get("answered", 0) for entry in entries if entry.action == "locked"), default=0)
+    reason = _objection(lock, first, late, removed, now) or "; ".join(torn)
     closed_early = closed is not None and in_time < planned
     settled = last if ruled and in_time >= planned else closed
     close = (
@@ -206,7 +210,8 @@ def standing(
         if closed is None
         else f"was closed on {moment(closed)} with {in_time} of {many(planned, 'planned place')} filled"
     )
-    if closed_early and not reason and any(closed is not None and entry.at <= closed for entry in early):
+    end = min((entry for entry in entries if entry.action == "closed"), key=place, default=None)
+    if closed_early and not reason and end and any(_before(entry, end, place) for entry in early):
         reason = f"the study {close}, after somebody had looked at results"
     after = 0 if settled is None else sum(entry.at >= settled for entry in looks if entry not in early)
     more = (done, planned, simulated, early, settled, closed_early, after)
@@ -229,16 +234,19 @@ class _Removed:
     unlocked: int
     """Had answered before the plan was locked."""
     by_researcher: int
-    """Had answered a trial and were erased or banned by a researcher."""
+    """Had answered a trial and were erased, banned or released by a researcher."""
 
 
-def _objection(lock: Lock | None, first: float | None, removed: _Removed, plan: Mapping[str, Any]) -> str:
+def _objection(lock: Lock | None, first: float | None, late: int, removed: _Removed, plan: Mapping[str, Any]) -> str:
+    """`late`: how many answers there were when the plan was locked."""
     if lock is None:
         return "the analysis plan was never locked"
     if first is not None and first <= lock.at:
         return f"the plan was locked on {moment(lock.at)}, after the first answer of {moment(first)}"
     if removed.unlocked:
         return f"{people(removed.unlocked)} who had answered before the plan was locked were erased"
+    if late:
+        return f"the plan was locked on {moment(lock.at)}, when {many(late, 'answer')} had been given"
     if removed.by_researcher:
         return (
             f"the answers of {people(removed.by_researcher)} were erased or shut out by a researcher after the plan "
@@ -253,6 +261,20 @@ def _relocked(lock: Lock, entries: Sequence[AuditEntry]) -> bool:
     """Whether time or plan of a lock are others than those that the audit trail tells, where it tells of one."""
     made = [(entry.at, entry.detail.get("sha256")) for entry in entries if entry.action == "locked"]
     return bool(made) and (lock.at, lock.sha256) not in made
+
+
+Place = Callable[[AuditEntry], int]
+
+
+def _places_in(links: Sequence[Link]) -> Place:
+    """Where an entry of the audit trail stands in the chain; -1 for one from before there were links of it."""
+    numbers = {link.digest: link.number for link in links if link.kind == NOTED}
+    return lambda entry: numbers.get(note_digest((entry.at, entry.who, entry.action, entry.detail)), -1)
+
+
+def _before(entry: AuditEntry, end: AuditEntry, place: Place) -> bool:
+    """Whether something was done before the end of a study: by the chain, for a clock can be set."""
+    return place(entry) < place(end) if place(end) >= 0 else entry.at <= end.at
 
 
 def _early_look(entry: AuditEntry) -> bool:
@@ -286,19 +308,20 @@ def _read(connection: Connection, study: str) -> Lock | None:
     return None if row.locked_at is None else Lock(row[0], row[1], row[2], json.loads(row[3]))
 
 
-def _first_answer(connection: Connection, design: Design) -> float | None:
-    """When the first trial of a batch was answered; questionnaires and the quiz come before and say nothing of it."""
+def _answers(connection: Connection, design: Design) -> tuple[int, float | None]:
+    """How often a trial of a batch was answered, and when first; questionnaires and the quiz come before and say
+    nothing of it."""
     before = [trial.id for trial in (*design.instruments, *design.quizzes)]
-    query = select(func.min(answers.c.at)).where(
+    query = select(func.count(), func.min(answers.c.at)).where(
         answers.c.run_id == design.run.id, answers.c.trial_id.not_in(before) if before else answers.c.at.is_not(None)
     )
-    first: float | None = connection.execute(query).scalar()
-    return first
+    count, first = connection.execute(query).one()
+    return int(count), first
 
 
 def _removed(connection: Connection, study: str) -> _Removed:
     query = select(events.c.kind, events.c.detail).where(
-        events.c.study_id == study, events.c.kind.in_(("erased", "banned"))
+        events.c.study_id == study, events.c.kind.in_(("erased", "banned", "released"))
     )
     told = [(row.kind, json.loads(row.detail)) for row in connection.execute(query)]
     return _Removed(

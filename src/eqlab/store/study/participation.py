@@ -236,12 +236,13 @@ class Participation:
     ) -> None:
         changes = Changes(self.study.id, now)
         who = lock_person(connection, self.study.id, person)
-        ended = who.state in ENDED
-        answered = sum(step.kind in ("trial", "talk") for step in steps_from_json(who.steps)[: who.step])
-        if who.place is not None and (state == "banned" or not ended):
+        goes = state == "banned" or who.state not in ENDED
+        done = steps_from_json(who.steps)[: who.step] if goes else ()  # of somebody who has ended everything stays
+        answered = sum(step.kind in ("trial", "talk") for step in done)
+        if who.place is not None and goes:
             places.give_back(connection, self.study.id, who.place, person)
             changes.change(who, place=None)
-        if state is not None and (state == "banned" or not ended):
+        if state is not None and goes:
             changes.change(who, state=state, ended_at=now, seen_at=now)
         changes.note(person, kind, page=who.step, answered=answered, **detail)
         changes.write(connection)

@@ -152,7 +152,7 @@ def stored_data(participation: Participation) -> tuple[list[Link], dict[str, lis
     """The chain of events and everybody's answers, of real people."""
     with snapshot(participation.store.engine) as connection:
         links = read_chain(connection, participation.study.id)
-        given = given_by(connection, participation.study.id)
+        given = given_by(connection, participation.study.id, run=participation.design.run.id)
     return links, {person: own for person, own in given.items() if not is_simulated(person)}
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.design import Design, Step, StepKind, steps_from_json
+from eqlab.core.errors import StoreError
 from eqlab.core.moves import is_simulated
 from eqlab.core.runs import PERSON
 from eqlab.core.text import percentile_text, value_of
@@ -181,7 +182,12 @@ def _participant(
     for answer in said:
         if answer.trial_id in trials:
             continue
-        page = where[answer.trial_id]
+        page = where.get(answer.trial_id)
+        if page is None:
+            raise StoreError(
+                f"Somebody's answer to {answer.trial_id} belongs to none of their pages.",
+                "Another program has changed the store: go back to a copy.",
+            )
         trial, values = design.trials[answer.trial_id], json.loads(answer.values)
         out_of_sight = away.get((row.person, page, answer.attempt), 0.0)
         kind = steps[page].kind

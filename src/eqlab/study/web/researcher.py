@@ -125,7 +125,7 @@ async def status_json(request: Request, study: str) -> Response:
 async def export(request: Request, study: str, name: str) -> Response:
     site = site_of(request)
     me = await _admit(request, "manager")
-    if request.headers.get("sec-fetch-site") == "cross-site":  # nobody else's page looks in a manager's name
+    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):  # no other page looks in a manager's name
         raise HTTPException(403)
     served = _find(site, study)
     what, _, fmt = name.partition(".")

@@ -125,7 +125,8 @@ async def act(visit: Visit, talks: Conversations, turn: PostedTurn) -> tuple[str
     values, problems = turn_values(talks, view, turn)
     if problems:
         return "refused", problems
-    if view.speaks and not await _allowed(visit, talks):
+    ends = bool(values.get("leaves"))  # no model is asked, and nobody is kept in a talk
+    if view.speaks and not ends and not await _allowed(visit, talks):
         return "busy", {"": "busy"}
     text = json.dumps(values, ensure_ascii=False, sort_keys=True) if view.feels else turn.says
     kept = await talks.say(person, turn.turn, values, text, moved=turn.moved)
