@@ -5,12 +5,13 @@ bench/real.py` puts them into a folder (EQLAB_REAL, else one in the user's cache
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NoReturn
@@ -68,11 +69,11 @@ def free_port() -> int:
 def _running(
     command: Sequence[str], health: str, log: Path, environment: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process, once its health page answers; killed at the end."""
+    """A process, once its health page answers; killed at the end, with those that it has started."""
     own = {**os.environ, "OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "1", **(environment or {})}
     with (
         log.open("wb") as said,
-        subprocess.Popen(command, stdout=said, stderr=said, env=own, cwd=log.parent) as process,
+        subprocess.Popen(command, stdout=said, stderr=said, env=own, cwd=log.parent, start_new_session=True) as process,
     ):
         try:
             deadline = time.monotonic() + PATIENCE
@@ -82,7 +83,8 @@ def _running(
                 time.sleep(0.05)
             yield process
         finally:
-            process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _answers(url: str) -> bool:
