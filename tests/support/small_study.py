@@ -5,6 +5,8 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.runs import BenchmarkConfig, RunConfig
 from eqlab.core.study import Checks, Consent, Places, QuizQuestion, Study, Tutorial
 from eqlab.core.trials import Trial
+from eqlab.store.study.lock import lock_plan
+from eqlab.study.results.analysis import analysis_code, analysis_libraries
 
 SECONDS = 5.0
 """What people take for a page, on the clock of the test."""
@@ -95,3 +97,26 @@ def take(participation, person, until=None):
                 person, view.number, view.attempt, answer_for(view), shown_at=participation.clock() - SECONDS
             )
     return view
+
+
+def rate(participation, name, values):
+    """Somebody who comes after the lock and rates with these values."""
+    person = participation.arrive(name, "en")
+    view = take(participation, person, until="trial")
+    number = 0
+    while (view := participation.look(person)).step is not None:
+        participation.clock.now += SECONDS
+        given = answer_for(view)
+        if view.step.kind == "trial":
+            given = {"rating": values[number % len(values)]}
+            number += 1
+        participation.save(person, view.number, view.attempt, given)
+    return person
+
+
+def locked_study(make_participation, clock):
+    """A study whose plan has been locked as `eqlab study lock` does it, with two places."""
+    participation = make_participation(arms=("a",), batches=2, size=4, lease=10.0)
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    clock.now += 1
+    return participation

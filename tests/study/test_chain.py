@@ -1,0 +1,492 @@
+"""The chain of events and its seals, against somebody who can write to the database and set the clock."""
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+from small_study import answer_for, locked_study, rate, take
+from sqlalchemy import delete, insert, select, update
+
+from eqlab.core.errors import DataError, StoreError
+from eqlab.store.schema import answers, audit, chain, events, participants, places, runs, studies
+from eqlab.store.study import chain as chains
+from eqlab.store.study import records
+from eqlab.store.study.chain import mark_of
+from eqlab.store.study.lock import canonical, lock_plan, plan_of, plan_sha256, standing
+from eqlab.store.study.records import erase_person, read_records
+from eqlab.store.study.researchers import read_audit
+from eqlab.store.study.studies import set_status
+from eqlab.study.results import bundle
+from eqlab.study.results.analysis import analyse, analysis_code, analysis_libraries
+from eqlab.study.results.bundle import exported_breaks, exported_data
+from eqlab.study.results.export import export_all
+from eqlab.study.results.lock_file import (
+    SealCheck,
+    check_seal,
+    lock_file,
+    make_seal,
+    read_lock_file,
+    stored_breaks,
+    stored_data,
+    write_lock_file,
+)
+from eqlab.study.results.registration import write_registration
+
+
+@pytest.fixture
+def settled(make_participation, clock):
+    return locked_study(make_participation, clock)
+
+
+def without(participation, person):
+    """What somebody does who can write to the database: a person is gone from every table that knows them."""
+    with participation.store.engine.begin() as connection:
+        for name, table, where in records._tables(participation, person):
+            assert name
+            connection.execute(delete(table).where(*where))
+        connection.execute(
+            update(places).where(places.c.person == person).values(state="open", person=None, held_until=None)
+        )
+
+
+def test_a_person_missing_from_every_table_is_noticed(settled):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    without(settled, people[0])
+    rate(settled, "c", (3, 3, 3))  # somebody more welcome
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert (found.label, found.reason) == (
+        "exploratory", "1 person who had been assigned to a place can be found in no table",
+    )  # fmt: skip
+
+
+def test_changed_answers_changed_links_and_people_from_nowhere_are_noticed(settled):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+
+    def reason():
+        return standing(settled, *analysis_code(), analysis_libraries()).reason
+
+    def change(statement):
+        with settled.store.engine.begin() as connection:
+            connection.execute(statement)
+
+    mine = (answers.c.subject == f"person:{people[0]}", answers.c["values"].contains('"rating": 1'))
+    change(update(answers).where(*mine).values(values='{"rating": 3}'))
+    assert "the answers of 1 person are not those with which they finished" in reason()
+    change(delete(chain).where(chain.c.kind == "finished", chain.c.mark == mark_of("small", people[0])))
+    assert "link 3 of the chain of events is missing or was changed" in reason()  # after the lock's and one's own
+    change(delete(chain))
+    assert "the tables hold 2 people whom no server assigned to a place" in reason()
+
+
+@pytest.mark.parametrize(
+    ("table", "values", "said"),
+    [
+        (participants, {"state": "stopped"}, "the state of 1 person is not the one in which they ended"),
+        (participants, {"state": "extra"}, "the state of 1 person is not the one in which they ended"),
+        (participants, {"ended_at": 1e9}, "the state of 1 person is not the one in which they ended"),
+        (participants, {"batch": 7}, "the arm of 1 person is not the one that was drawn"),
+        (answers, {"latency": 0.1}, "the answers of 1 person are not those with which they finished"),
+    ],
+)
+def test_a_person_cannot_be_taken_out_of_the_sample_by_a_changed_row(settled, table, values, said):
+    """State, end, arm and page times decide who is analysed and where, as much as the answers do."""
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    stands = standing(settled, *analysis_code(), analysis_libraries())
+    assert stands.label == "confirmatory"
+    mine = table.c.person == people[0] if table is participants else table.c.subject == f"person:{people[0]}"
+    with settled.store.engine.begin() as connection:
+        connection.execute(update(table).where(mine).values(values))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert (found.label, found.reason) == ("exploratory", said)
+
+
+def changed(participation, *statements):
+    """What is said of a study after somebody has written to its database."""
+    with participation.store.engine.begin() as connection:
+        for statement in statements:
+            connection.execute(statement)
+    found = standing(participation, *analysis_code(), analysis_libraries())
+    return found.label, found.reason
+
+
+def test_places_that_nobody_filled_do_not_end_a_study(settled):
+    rate(settled, "a", (1, 2, 3))
+    said = changed(settled, update(places).values(state="done"))
+    assert said == ("exploratory", "the tables hold 2 filled places, and 1 person finished")
+    analyse(settled, "ada")
+    changed(settled, update(places).where(places.c.person.is_(None)).values(state="open"))
+    rate(settled, "b", (1, 2, 3))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert (found.label, [look.detail["done"] for look in found.looks]) == ("confirmatory", [1])  # that was early
+
+
+def test_people_written_into_the_tables_without_a_time_of_assignment_are_noticed(settled, tmp_path):
+    """Of a row without that time the chain said nothing, and the result had as many people as somebody liked."""
+    seal = make_seal(settled, "ada")
+    one = rate(settled, "a", (1, 2, 3))
+    with settled.store.engine.begin() as connection:
+        for table, key, name in ((participants, "person", "{}"), (answers, "subject", "person:{}")):
+            rows = connection.execute(select(table).where(table.c[key] == name.format(one))).mappings().all()
+            made = {"assigned_at": None} if table is participants else {}
+            connection.execute(insert(table), [{**row, key: name.format("b" * 16), **made} for row in rows])
+    label, reason = changed(settled, update(places).values(state="done"))
+    assert label == "exploratory"
+    assert "the tables hold 1 person whom no server assigned to a place" in reason
+    export_all(settled, tmp_path, "ada")
+    for against in (stored_breaks(settled, seal["sealed_at"]), exported_breaks(tmp_path, seal["sealed_at"])):
+        assert "the tables hold 1 person whom no server assigned to a place" in against
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"locked_at": 1.0}, {"lock_sha256": "0" * 64}, {"lock_plan": '{"analysis": {}}', "lock_sha256": "0" * 64}],
+)
+def test_a_lock_whose_time_or_plan_was_changed_is_noticed(settled, values):
+    label, reason = changed(settled, update(studies).values(values))
+    assert label == "exploratory"
+    assert "the lock is not the one that was made" in reason or "the plan is not the one" in reason
+    with settled.store.engine.begin() as connection:
+        connection.execute(update(audit).where(audit.c.action == "locked").values(at=1.0))
+    assert "1 row of the audit trail is missing or changed" in stored_breaks(settled, 0.0)
+
+
+def test_a_lock_cannot_become_one_from_before_there_was_a_chain(settled):
+    rate(settled, "a", (1, 2, 3))
+    plan = plan_of(settled.design, *analysis_code())
+    made = {"lock_plan": canonical(plan), "lock_sha256": plan_sha256(plan)}
+    told = json.dumps({"sha256": plan_sha256(plan)})
+    said = changed(
+        settled, update(studies).values(made), update(audit).where(audit.c.action == "locked").values(detail=told)
+    )
+    assert said[0] == "exploratory"
+    assert "of the audit trail is missing or changed" in said[1]
+
+
+def test_a_late_lock_that_is_dated_back_stays_late(make_participation, clock):
+    participation = make_participation(batches=1, size=4)
+    rate(participation, "a", (1, 2, 3))
+    clock.now += 10
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    rate(participation, "b", (1, 2, 3))
+    said = changed(participation, update(studies).values(locked_at=1.0))
+    assert said[0] == "exploratory"
+    assert "answers had been given" in said[1]
+
+
+def test_a_late_lock_stays_late_whatever_the_clock_said(make_participation, clock):
+    participation = make_participation(batches=1, size=4)
+    rate(participation, "a", (1, 2, 3))
+    clock.now -= 86400
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    clock.now += 86401
+    rate(participation, "b", (1, 2, 3))
+    label, reason = changed(participation)
+    assert label == "exploratory"
+    assert "answers had been given" in reason
+
+
+def test_a_look_that_is_dated_after_the_end_was_before_it(settled, clock):
+    rate(settled, "a", (1, 2, 3))
+    clock.now += 86400
+    analyse(settled, "ada")
+    clock.now -= 86395
+    set_status(settled, "closed", "ada")
+    label, reason = changed(settled)
+    assert label == "exploratory"
+    assert "after somebody had looked at results" in reason
+
+
+def test_answers_of_another_run_do_not_vouch_for_those_that_are_analysed(settled):
+    for name in "ab":
+        rate(settled, name, (1, 2, 3))
+    seal, run = make_seal(settled, "ada"), settled.design.run.id
+    with settled.store.engine.begin() as connection:
+        for table, column in ((runs, runs.c.id), (answers, answers.c.run_id)):
+            rows = connection.execute(select(table).where(column == run)).all()
+            connection.execute(insert(table), [{**row._mapping, column.name: "shadow"} for row in rows])
+    label, reason = changed(
+        settled,
+        update(studies).values(run_id="shadow"),
+        update(answers)
+        .where(answers.c.run_id == run, answers.c["values"].like("%rating%"))
+        .values(values='{"rating": 3}'),
+    )
+    assert label == "exploratory"
+    assert "the answers of 2 people" in reason
+    assert check_seal(seal, *stored_data(settled)).changed == 2
+
+
+def test_an_answer_on_a_page_that_somebody_never_had_is_an_error_in_one_line(settled):
+    one, other = (rate(settled, name, (1, 2, 3)) for name in "ab")
+    (page, *_) = {row[0] for row in stored_data(settled)[1][one]} - {row[0] for row in stored_data(settled)[1][other]}
+    moved = update(answers).where(answers.c.subject == f"person:{one}", answers.c.trial_id == page)
+    assert changed(settled, moved.values(subject=f"person:{other}"))[0] == "exploratory"
+    with pytest.raises(StoreError, match="belongs to none of their pages"):
+        analyse(settled, "ada")
+
+
+@pytest.mark.parametrize(("finished", "label"), [(False, "exploratory"), (True, "confirmatory")])
+def test_whoever_answered_and_is_sent_away_by_a_researcher_was_taken_out(settled, clock, finished, label):
+    one = settled.arrive("one", "en")
+    view = take(settled, one, until="trial")
+    settled.save(one, view.number, view.attempt, answer_for(view))
+    if finished:
+        take(settled, one)
+    settled.send_away(one, "returned", "ada")
+    for name in "ab"[finished:]:
+        rate(settled, name, (1, 2, 3))
+    assert changed(settled)[0] == label
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (delete(audit).where(audit.c.action == "analysed"), "1 row of the audit trail is missing or changed"),
+        (
+            update(audit).where(audit.c.action == "analysed").values(detail='{"done": 2, "planned": 2}'),
+            "1 row of the audit trail is missing or changed; 1 row of the audit trail is made by no command",
+        ),
+        (
+            insert(audit).values(at=9e9, who="ada", action="closed", study_id="small", detail="{}"),
+            "1 row of the audit trail is made by no command",
+        ),
+    ],
+)
+def test_a_look_cannot_be_taken_back_nor_an_end_made_up(settled, tmp_path, statement, said):
+    rate(settled, "a", (1, 2, 3))
+    analyse(settled, "ada")
+    rate(settled, "b", (1, 2, 3))
+    assert standing(settled, *analysis_code(), analysis_libraries()).label == "confirmatory"
+    assert changed(settled, statement) == ("exploratory", said)
+    export_all(settled, tmp_path, "ada")
+    assert "; ".join(exported_breaks(tmp_path, 0.0)) == said
+
+
+def test_an_erasure_by_a_researcher_cannot_become_the_persons_own(settled):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    erase_person(settled, people[0], "researcher", "ada")
+    rate(settled, "c", (1, 2, 3))
+    mine = json.dumps({"by": "person", "answered_unlocked": False, "answered": 4, "arm": "warm"})
+    said = changed(settled, update(events).where(events.c.kind == "erased").values(detail=mine))
+    assert said == ("exploratory", "what is told of the erasure of 1 person is not what happened")
+
+
+def test_whoever_is_banned_and_erased_leaves_the_trail_and_breaks_nothing(settled):
+    one = rate(settled, "a", (1, 2, 3))
+    settled.send_away(one, "banned", "ada")
+    erase_person(settled, one, "person")
+    assert one not in json.dumps([entry.detail for entry in read_audit(settled.store, "small")])
+    assert stored_breaks(settled, 0.0) == []
+
+
+def test_somebody_who_finishes_while_the_label_is_made_breaks_nothing(settled, monkeypatch):
+    """On PostgreSQL each query saw another moment: the link of somebody who had just finished was missing."""
+    rate(settled, "a", (1, 2, 3))
+    read, came = chains.read_chain, []
+
+    def and_then_somebody_finishes(connection, study):
+        links = read(connection, study)
+        if not came:
+            came.append(rate(settled, "b", (1, 2, 3)))
+        return links
+
+    monkeypatch.setattr(chains, "read_chain", and_then_somebody_finishes)
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert (found.label, found.done, len(came)) == ("interim", 1, 1)
+
+
+def test_an_export_while_people_come_agrees_with_itself(settled, tmp_path, monkeypatch):
+    """Rows, chain and audit trail are those of one moment: else `verify` finds fault with a sound export later."""
+    rate(settled, "a", (1, 2, 3))
+    read = bundle.read_records
+
+    def and_then_somebody_comes(store, design):
+        found = read(store, design)
+        rate(settled, "b", (1, 2, 3))
+        return found
+
+    monkeypatch.setattr(bundle, "read_records", and_then_somebody_comes)
+    export_all(settled, tmp_path, "ada")
+    assert exported_breaks(tmp_path, 0.0) == []
+
+
+def test_who_deletes_their_answers_breaks_no_chain(settled):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    erase_person(settled, people[0], "person")
+    rate(settled, "c", (3, 3, 3))
+    assert standing(settled, *analysis_code(), analysis_libraries()).label == "confirmatory"
+
+
+def test_a_seal_holds_while_the_study_goes_on_and_not_after_a_change(settled, clock, tmp_path):
+    one = rate(settled, "a", (1, 2, 3))
+    half = settled.arrive("half", "en")
+    view = take(settled, half, until="trial")
+    settled.save(half, view.number, view.attempt, answer_for(view))
+    clock.now -= 30  # of another machine, which is behind the server's
+    seal = make_seal(settled, "ada")
+    clock.now += 30
+    path = tmp_path / "seal.json"
+    write_lock_file(path, seal)
+    assert read_lock_file(path) == json.loads(json.dumps(seal))
+    assert not standing(settled, *analysis_code(), analysis_libraries()).looks
+    assert one not in path.read_text()
+    clock.now += 60
+    take(settled, half)
+    export_all(settled, tmp_path / "out", "ada")
+    for data in (stored_data(settled), exported_data(tmp_path / "out")):
+        assert check_seal(seal, *data) == SealCheck(2, 0, 0, 0, 0, ())
+    links, given = stored_data(settled)
+    back = {**given, one: [(trial, n, '{"rating": 3}', *when) for trial, n, _, *when in given[one]]}
+    assert check_seal(seal, links, back).changed == 1
+    hurried = {**given, one: [(*first, 0.1) for *first, _ in given[one]]}
+    assert check_seal(seal, links, hurried).changed == 1
+    assert check_seal(seal, links, {half: given[half]}).missing == 1
+    assert check_seal(seal, links, {**given, "new": given[one]}).added == 1
+    assert not check_seal(seal, links[1:], given).holds
+    rebuilt = []
+    extend_by_hand(rebuilt, links[1:])
+    assert check_seal(seal, rebuilt, given).broken  # whole by itself, and not what was sealed
+    erase_person(settled, one, "person")
+    assert check_seal(seal, *stored_data(settled)) == SealCheck(1, 1, 0, 0, 0, ())
+    write_lock_file(path, {**seal, "answers": 0})
+    with pytest.raises(DataError, match="not the one whose hash"):
+        read_lock_file(path)
+
+
+def extend_by_hand(rebuilt, links):
+    """A chain that somebody has made again, without a gap."""
+    last = ""
+    for number, one in enumerate(links, start=1):
+        last = chains._link(last, number, one.at, one.kind, one.mark, one.digest)
+        rebuilt.append(replace(one, number=number, link=last))
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_the_lock_can_be_registered_as_text_and_json(settled, tmp_path):
+    stands = standing(settled, *analysis_code(), analysis_libraries())
+    text, plain = write_registration(tmp_path / "small", settled.design, stands)
+    told = json.loads(plain.read_text())
+    assert told["lock_sha256"] == stands.lock.sha256
+    assert list(told["answers"]) == [
+        "data", "hypotheses", "measures", "conditions", "analyses", "exclusions", "sample", "other",
+    ]  # fmt: skip
+    said = text.read_text()
+    assert all(one["answer"] in said for one in told["answers"].values())
+    assert "locked before anybody had answered" in told["answers"]["data"]["answer"]
+    assert "- a: 2 places" in told["answers"]["conditions"]["answer"]
+    assert f"numpy {analysis_libraries()['numpy']}" in told["answers"]["analyses"]["answer"]
+    assert "- outside: did not finish in a planned place" in told["answers"]["exclusions"]["answer"]
+
+
+def test_a_lock_file_is_signed_and_a_changed_one_is_found_out(make_participation, tmp_path):
+    participation = make_participation()
+    lock, _ = lock_plan(participation, *analysis_code())
+    path = tmp_path / "small.lock.json"
+    content = lock_file("small", "A small study", lock)
+    write_lock_file(path, content)
+    assert read_lock_file(path) == json.loads(json.dumps(content))
+    for name, value, said in (
+        ("locked_at", lock.at - 3600, "signature"),
+        ("study", "other", "signature"),
+        ("plan", {**lock.plan, "eqlab": "9"}, "hash"),
+        ("signature", "", "not signed"),
+    ):
+        write_lock_file(path, {**content, name: value})
+        with pytest.raises(DataError, match=said):
+            read_lock_file(path)
+
+
+def test_without_the_package_that_signs_a_lock_says_in_one_line_how_to_get_it(
+    make_participation, tmp_path, monkeypatch
+):
+    from eqlab.core.errors import UsageError
+    from eqlab.study.results import lock_file as module
+
+    lock, _ = lock_plan(make_participation(), *analysis_code())
+    path = tmp_path / "small.lock.json"
+    signed = lock_file("small", "A small study", lock)
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    write_lock_file(path, lock_file("small", "A small study", lock))
+    with pytest.raises(DataError, match=r"is not signed.*eqlab\[study\]"):
+        read_lock_file(path)
+    write_lock_file(path, signed)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    with pytest.raises(UsageError, match=r"needs the package 'cryptography'.*eqlab\[study\]"):
+        read_lock_file(path)
+
+
+# -- what an attack found --
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"state": "banned"}, "the state of 1 person"),  # without the event that a ban leaves
+        ({"steps": "trial"}, "the pages of 1 person"),
+        ({"arm": "other"}, "the arm of 1 person"),
+    ],
+)
+def test_a_row_of_a_person_that_was_changed_is_found_out_by_label_and_seal(settled, tmp_path, values, why):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    seal = make_seal(settled, "ada")
+    assert standing(settled, *analysis_code(), analysis_libraries()).label == "confirmatory"
+    assert check_seal(seal, *stored_data(settled), stored_breaks(settled, seal["sealed_at"])).holds
+    (row,) = [one for one in read_records(settled.store, settled.design).people if one.person == people[0]]
+    if "steps" in values:  # its trials are not counted as such any more
+        values = {"steps": row.steps.replace('"trial"', '"question"')}
+    if "arm" in values:
+        values = {"arm": {"a": "b", "b": "a"}[row.arm]}
+    with settled.store.engine.begin() as connection:
+        connection.execute(update(participants).where(participants.c.person == people[0]).values(**values))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert found.label == "exploratory"
+    assert why in found.reason
+    export_all(settled, tmp_path / "out", "ada")
+    for data, against in (
+        (stored_data(settled), stored_breaks(settled, seal["sealed_at"])),
+        (exported_data(tmp_path / "out"), exported_breaks(tmp_path / "out", seal["sealed_at"])),
+    ):
+        check = check_seal(seal, *data, against)
+        assert not check.holds
+        assert why in " ".join(check.broken)
+
+
+def test_a_seal_holds_after_a_ban_that_is_told(settled, tmp_path):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    seal = make_seal(settled, "ada")
+    settled.send_away(people[0], "banned", "ada")
+    export_all(settled, tmp_path / "out", "ada")
+    assert stored_breaks(settled, seal["sealed_at"]) == exported_breaks(tmp_path / "out", seal["sealed_at"]) == []
+
+
+def test_an_end_that_is_set_before_the_lock_does_not_hide_that_nobody_saw_it(settled):
+    one = rate(settled, "a", (1, 2, 3))
+    with settled.store.engine.begin() as connection:
+        connection.execute(delete(chain))
+        early = {"assigned_at": 1.0, "ended_at": 2.0}
+        connection.execute(update(participants).where(participants.c.person == one).values(**early))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert found.label == "exploratory"
+    assert "the state of 1 person" in found.reason
+
+
+def test_an_erasure_whose_event_is_gone_is_still_in_the_chain(settled):
+    people = [rate(settled, name, (1, 2, 3)) for name in "ab"]
+    erase_person(settled, people[0], "researcher", "ada")
+    rate(settled, "c", (3, 3, 3))
+    with settled.store.engine.begin() as connection:
+        connection.execute(delete(events).where(events.c.kind == "erased"))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert found.label == "exploratory"
+    assert "no event tells that 1 person was erased" in found.reason
+
+
+def test_a_study_with_fewer_places_than_planned_is_not_confirmatory(settled):
+    rate(settled, "a", (1, 2, 3))
+    assert standing(settled, *analysis_code(), analysis_libraries()).label == "interim"
+    with settled.store.engine.begin() as connection:
+        connection.execute(delete(places).where(places.c.state == "open"))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert found.label == "exploratory"
+    assert "the tables hold 1 place, and the study has 2" in found.reason
