@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from small_study import answer_for, locked_study, rate, take
+from sqlalchemy import update
 
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.moves import Arrival, is_simulated
+from eqlab.store.schema import places
 from eqlab.store.study.lock import lock_plan, standing
 from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.records import clear_simulated, erase_person
@@ -57,10 +59,8 @@ def test_a_person_who_deletes_their_own_answers_does_not(locked):
     participation, people = locked
     erase_person(participation, people[0], "person")
     found = standing(participation, *analysis_code())
-    assert found.confirmatory
-    assert found.label == "interim"  # the place is open again
-    rate(participation, "another", (1, 2))
-    assert standing(participation, *analysis_code()).label == "confirmatory"
+    assert (found.label, found.done) == ("confirmatory", 6)  # nobody takes the place any more
+    assert participation.look(participation.arrive("another", "en")).state == "full"
 
 
 def test_erasing_somebody_who_answered_no_trial_changes_nothing(make_participation):
@@ -225,6 +225,41 @@ def test_a_confirmatory_result_is_final(settled, clock, tmp_path):
     assert redo_script.analysed(tmp_path / "out") == people
 
 
+def test_whoever_is_gone_from_a_full_study_leaves_no_place_for_others(settled, clock, tmp_path):
+    """Else a result that has been seen could be drawn again until it pleases."""
+    one, other = (rate(settled, name, (1, 2, 3)) for name in "ab")
+    since = sample(settled)[2].standing.settled_at
+    clock.now += 60
+    erase_person(settled, other, "person")
+    clock.now += 60
+    assert settled.look(settled.arrive("c", "en")).state == "full"
+    assert not settled.store.shut(settled.design.run.id)
+    label, kept, found = sample(settled)
+    assert (label, kept, found.standing.settled_at) == ("confirmatory", {one}, since)
+    (said,) = [one for one in found.result.caveats if one.startswith("Who is in this result is settled")]
+    assert "deleted or shut out since then, and no longer in it: 1; looked at once since then" in said
+    assert not [one for one in found.result.caveats if "preliminary" in one]
+    export_all(settled, tmp_path / "out", "ada")
+    assert redo(tmp_path / "out")[1] == []
+
+
+def test_a_place_that_was_opened_by_hand_in_a_full_study_is_told(settled, clock):
+    other = [rate(settled, name, (1, 2, 3)) for name in "ab"][1]
+    erase_person(settled, other, "person")
+    with settled.store.engine.begin() as connection:
+        connection.execute(update(places).where(places.c.state == "shut").values(state="open"))
+    assert rate(settled, "c", (3, 3, 3)) not in sample(settled)[1]
+    found = sample(settled)[2].standing
+    assert found.label == "exploratory"
+    assert "every place had been filled, and 1 person filled one that was opened again after that" in found.reason
+
+
+def test_before_a_study_is_full_the_place_of_somebody_erased_opens_again(settled):
+    erase_person(settled, rate(settled, "a", (1, 2, 3)), "person")
+    people = {rate(settled, name, (1, 2, 3)) for name in "bc"}
+    assert sample(settled)[:2] == ("confirmatory", people)
+
+
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("looked", "label"), [(False, "confirmatory"), (True, "exploratory")])
 def test_a_study_closed_early_is_final_too_and_says_so(settled, clock, tmp_path, looked, label):
@@ -243,6 +278,7 @@ def test_a_study_closed_early_is_final_too_and_says_so(settled, clock, tmp_path,
     assert (found_label, kept) == (label, {one})
     assert "was closed on" in found.standing.reason
     assert "with 1 of 2 planned places filled" in found.standing.reason
+    assert not [said for said in found.result.caveats if "preliminary" in said]
     export_all(settled, tmp_path / "out", "ada")
     assert redo_script.analysed(tmp_path / "out") == {one}
 

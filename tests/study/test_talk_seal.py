@@ -4,7 +4,7 @@ import time
 
 import pytest
 from sqlalchemy import func, update
-from talk_case import talk_design, talked
+from talk_case import talk_design, talked, talking
 
 from eqlab.store.schema import answers, trials
 from eqlab.store.store import Store
@@ -15,6 +15,7 @@ from eqlab.study.results.analysis import analysis_code, analysis_libraries
 from eqlab.study.results.bundle import exported_breaks, exported_data
 from eqlab.study.results.export import export_all
 from eqlab.study.results.lock_file import check_seal, make_seal, stored_breaks, stored_data
+from eqlab.study.results.participants import read_participants
 
 
 @pytest.fixture
@@ -65,3 +66,15 @@ def test_what_a_turn_answers_cannot_be_changed_either(participation, tmp_path):
     assert (found.label, found.reason) == ("exploratory", said)
     export_all(participation, tmp_path / "out", "ada")
     assert exported_breaks(tmp_path / "out", 0.0) == [said]
+
+
+@pytest.mark.parametrize("state", ["banned", "returned"])
+def test_whoever_is_sent_away_in_the_middle_of_a_talk_had_answered(tmp_path, server, state):
+    with talking(tmp_path, server) as site:
+        lock_plan(site.participation, *analysis_code(), "ada", analysis_libraries())
+        time.sleep(0.01)
+        site.person("p-1").begin().say("A hard week.", 20).until_answered()
+        (who,) = read_participants(site.participation).people
+        site.participation.send_away(who.person, state, "ada")
+        found = standing(site.participation, *analysis_code(), analysis_libraries())
+    assert (found.label, "the answers of 1 person were erased or shut out" in found.reason) == ("exploratory", True)

@@ -49,7 +49,7 @@ _PROGRESS = """
     ) FROM planned p WHERE p.run_id = :run GROUP BY p.subject ORDER BY p.subject
 """
 _LOCKED = """
-    SELECT s.id, (SELECT count(*) FROM places p WHERE p.study_id = s.id AND p.state = 'done'),
+    SELECT s.id, (SELECT count(*) FROM places p WHERE p.study_id = s.id AND p.state IN ('done', 'shut')),
         (SELECT count(*) FROM places p WHERE p.study_id = s.id)
     FROM studies s WHERE s.run_id = :run AND s.locked_at IS NOT NULL AND (s.status IS NULL OR s.status <> 'closed')
 """
@@ -223,7 +223,7 @@ class Reader(ABC):
         """Newest first."""
         query = (
             "SELECT s.id, s.run_id, s.created_at, s.locked_at, s.status, "
-            "(SELECT count(*) FROM places p WHERE p.study_id = s.id AND p.state = 'done'), "
+            "(SELECT count(*) FROM places p WHERE p.study_id = s.id AND p.state IN ('done', 'shut')), "
             "(SELECT count(*) FROM places p WHERE p.study_id = s.id) FROM studies s ORDER BY s.created_at DESC, s.id"
         )
         return [

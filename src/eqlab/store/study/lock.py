@@ -183,7 +183,7 @@ def standing(
         first = _answers(connection, participation.design)[1]
         removed = _removed(connection, study)
         simulated = _simulated(connection, study)
-        done, planned = _places(connection, study)
+        done, shut, planned = _places(connection, study)
         entries = audit_of(connection, study)
         looks = [entry for entry in entries if entry.action in LOOKS and entry.detail.get("label") != "simulated"]
         ruled = lock is not None and "sample" in lock.plan
@@ -196,15 +196,20 @@ def standing(
         if ruled and done != finished:
             torn = torn or [f"the tables hold {many(done, 'filled place')}, and {people(finished)} finished"]
             done = min(done, finished)
+        links = read_chain(connection, study)
         if lock is not None and _relocked(lock, entries):
             torn.append("the lock is not the one that was made")
-        place = _places_in(read_chain(connection, study))
+    place = _places_in(links)
+    full = _full(links, planned)
+    refilled = sum(link.kind == "finished" and link.number > full.number for link in links) if ruled and full else 0
+    if refilled and not torn:
+        torn.append(f"every place had been filled, and {people(refilled)} filled one that was opened again after that")
     early = tuple(entry for entry in looks if _early_look(entry))
     now = plan_of(participation.design, version, code, libraries if ruled else None)
     late = max((entry.detail.get("answered", 0) for entry in entries if entry.action == "locked"), default=0)
     reason = _objection(lock, first, late, removed, now) or "; ".join(torn)
-    closed_early = closed is not None and in_time < planned
-    settled = last if ruled and in_time >= planned else closed
+    closed_early = closed is not None and in_time + shut < planned
+    settled = (full.at if full else last) if ruled and in_time + shut >= planned else closed
     close = (
         ""
         if closed is None
@@ -214,7 +219,7 @@ def standing(
     if closed_early and not reason and end and any(_before(entry, end, place) for entry in early):
         reason = f"the study {close}, after somebody had looked at results"
     after = 0 if settled is None else sum(entry.at >= settled for entry in looks if entry not in early)
-    more = (done, planned, simulated, early, settled, closed_early, after)
+    more = (done + shut, planned, simulated, early, settled, closed_early, after)
     if simulated:
         return PlanStanding(False, f"{simulated} of the people are simulated", lock, first, *more)
     if reason or lock is None:
@@ -222,7 +227,7 @@ def standing(
     when = "no trial has been answered yet" if first is None else f"the first trial was answered on {moment(first)}"
     if closed_early:
         when += f"; the study {close}; nobody had looked at results before"
-    elif done < planned:
+    elif done + shut < planned:
         when += f"; {done} of {many(planned, 'planned place')} {'is' if done == 1 else 'are'} filled"
     return PlanStanding(True, f"the plan was locked on {moment(lock.at)}; {when}", lock, first, *more)
 
@@ -335,11 +340,24 @@ def _simulated(connection: Connection, study: str) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def _places(connection: Connection, study: str) -> tuple[int, int]:
-    """(filled, all)"""
+def _full(links: Sequence[Link], planned: int) -> Link | None:
+    """The link of whoever filled the last place, when nobody in one had gone: from here on it is settled who is in."""
+    there: set[str] = set()
+    for link in links:
+        if link.kind == "finished":
+            there.add(link.mark)
+        elif link.kind == "erased":
+            there.discard(link.mark)
+        if planned and len(there) >= planned:
+            return link
+    return None
+
+
+def _places(connection: Connection, study: str) -> tuple[int, int, int]:
+    """(filled, filled by somebody who is gone, all)"""
     query = select(places.c.state, func.count()).where(places.c.study_id == study).group_by(places.c.state)
     counts = {row[0]: int(row[1]) for row in connection.execute(query)}
-    return counts.get("done", 0), sum(counts.values())
+    return counts.get("done", 0), counts.get("shut", 0), sum(counts.values())
 
 
 def _ended(connection: Connection, study: str, by: float | None) -> tuple[int, float | None]:

@@ -17,6 +17,7 @@ from eqlab.store.engine import reading, take_turn, writing
 from eqlab.store.schema import panel_events
 from eqlab.store.store import Store
 from eqlab.store.study import places
+from eqlab.store.study.chain import given_by
 from eqlab.store.study.moves import Admission, Answering, came_with, find_panel, last_given, may_correct
 from eqlab.store.study.places import Changes, Person, find_people, lock_person
 from eqlab.store.study.researchers import note
@@ -237,15 +238,20 @@ class Participation:
         changes = Changes(self.study.id, now)
         who = lock_person(connection, self.study.id, person)
         goes = state == "banned" or who.state not in ENDED
-        done = steps_from_json(who.steps)[: who.step] if goes else ()  # of somebody who has ended everything stays
-        answered = sum(step.kind in ("trial", "talk") for step in done)
+        answered = self.trials_answered(connection, person) if goes else {}  # of somebody who has ended all stays
         if who.place is not None and goes:
             places.give_back(connection, self.study.id, who.place, person)
             changes.change(who, place=None)
         if state is not None and goes:
             changes.change(who, state=state, ended_at=now, seen_at=now)
-        changes.note(person, kind, page=who.step, answered=answered, **detail)
+        changes.note(person, kind, page=who.step, answered=len(answered), **detail)
         changes.write(connection)
+
+    def trials_answered(self, connection: Connection, person: str) -> dict[str, float]:
+        """The trials that somebody has answered, and when first; of a talk that is under way the one that it is."""
+        trials = {trial.id for batch in self.design.batches for trial in batch.trials}
+        given = given_by(connection, self.study.id, [person], self.design.run.id).get(person, ())
+        return {trial: at for trial, _, _, at, *_ in sorted(given, key=lambda one: -one[3]) if trial in trials}
 
 
 class TurnedAway(StoreError):

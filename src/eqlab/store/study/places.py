@@ -1,7 +1,8 @@
-"""Places and participants in SQL. A place is open, held (every save renews) or done, and becomes somebody's only by an
-update that finds it open, so two people can never hold one; whoever counts open places has taken the study's turn,
-so arms stay even. Participants' rows are read and locked together, and what a transaction changes is gathered row by
-row and written together at its end, since a statement costs far more than a row."""
+"""Places and participants in SQL. A place is open, held (every save renews), done, or shut: left by somebody after the
+locked study was full, and for nobody any more. It becomes somebody's only by an update that finds it open, so two
+people can never hold one; whoever counts open places has taken the study's turn, so arms stay even. Participants' rows
+are read and locked together, and what a transaction changes is gathered row by row and written together at its end,
+since a statement costs far more than a row."""
 
 import json
 from collections import defaultdict
@@ -17,7 +18,7 @@ from eqlab.core.design import Design, choose_arm
 from eqlab.core.moves import Unknown, is_simulated
 from eqlab.core.runs import PERSON
 from eqlab.store.engine import reading, take_turn
-from eqlab.store.schema import arrivals, events, panel_ids, participants, places, planned
+from eqlab.store.schema import arrivals, events, panel_ids, participants, places, planned, studies
 from eqlab.store.store import Store, write_answers
 from eqlab.store.study.chain import LINKED, extend
 
@@ -56,8 +57,16 @@ _HELD_BY_ME = (places.c.state == "held") & (places.c.person == bindparam("who"))
 _STILL_MINE = (*_MINE, (places.c.state == "open") | _HELD_BY_ME)
 _RENEW = update(places).where(*_STILL_MINE).values(state="held", person=bindparam("who"), held_until=bindparam("until"))
 _DONE = update(places).where(*_STILL_MINE).values(state="done", person=bindparam("who"), held_until=None)
+FILLED = ("done", "shut")
 _GIVE_BACK = (
-    update(places).where(*_MINE, places.c.person == bindparam("who")).values(state="open", person=None, held_until=None)
+    update(places)
+    .where(*_MINE, places.c.person == bindparam("who"))
+    .values(state=bindparam("left"), person=None, held_until=None)
+)
+_IS_FULL = select(studies.c.id).where(
+    studies.c.id == bindparam("study"),
+    studies.c.locked_at.is_not(None),
+    ~select(places.c.number).where(_OF_STUDY, places.c.state.not_in(FILLED)).exists(),
 )
 _ANY_FREE = (
     select(places.c.number)
@@ -156,9 +165,12 @@ def finish(connection: Connection, study: str, place: int, person: str) -> bool:
 
 
 def give_back(connection: Connection, study: str, place: int, person: str) -> bool:
-    """Open a place that its person will not fill; False when it was not theirs any more."""
+    """Open a place that its person will not fill; False when it was not theirs any more. Who is in the result of a
+    locked study is settled when it is full: a place that is left after that stays shut."""
     take_turn(connection, f"places {study}")
-    return bool(connection.execute(_GIVE_BACK, {"study": study, "place": place, "who": person}).rowcount)
+    settled = not is_simulated(person) and connection.execute(_IS_FULL, {"study": study}).first() is not None
+    place_left = {"study": study, "place": place, "who": person, "left": "shut" if settled else "open"}
+    return bool(connection.execute(_GIVE_BACK, place_left).rowcount)
 
 
 Person = SimpleNamespace

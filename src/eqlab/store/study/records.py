@@ -169,15 +169,17 @@ def erase_cleanly(
         row = lock_person(connection, study, person)
         if row.place is not None:
             places.give_back(connection, study, row.place, person)
-        early, answered = _answered(connection, participation, person)
+        answered = participation.trials_answered(connection, person)
+        locked = connection.execute(select(studies.c.locked_at).where(studies.c.id == study)).scalar()
+        early = any(locked is None or at <= locked for at in answered.values())
         _bury(connection, study, person)
         gone = _delete(connection, participation, person)
         if not is_simulated(person):
-            detail = {"by": by, "answered_unlocked": early, "answered": answered, "arm": row.arm}
+            detail = {"by": by, "answered_unlocked": early, "answered": len(answered), "arm": row.arm}
             happened = {"study_id": study, "at": now, "kind": "erased", "detail": json.dumps(detail)}
             connection.execute(insert(events), happened)
             if by == "researcher":
-                note(connection, now, who, "erased", study, answered=answered, arm=row.arm)
+                note(connection, now, who, "erased", study, answered=len(answered), arm=row.arm)
             if row.assigned_at is not None:
                 extend(connection, study, now, [(person, "erased")], detail)
             forget_in_audit(connection, study, person)
@@ -217,18 +219,6 @@ def find_by_panel(participation: Participation, panel_hash: str) -> str | None:
     with participation.store.engine.connect() as connection:
         person: str | None = connection.execute(query).scalar()
     return person
-
-
-def _answered(connection: Connection, participation: Participation, person: str) -> tuple[bool, int]:
-    """Whether they answered a trial before the analysis plan was locked, and how many trials they answered: what later
-    analyses must know to be called confirmatory."""
-    trials = {trial.id for batch in participation.design.batches for trial in batch.trials}
-    locked = connection.execute(select(studies.c.locked_at).where(studies.c.id == participation.study.id)).scalar()
-    query = select(answers.c.trial_id, answers.c.at).where(
-        answers.c.run_id == participation.design.run.id, answers.c.subject == f"person:{person}"
-    )
-    given = [row for row in connection.execute(query) if row.trial_id in trials]
-    return any(locked is None or row.at <= locked for row in given), len({row.trial_id for row in given})
 
 
 def _delete(connection: Connection, participation: Participation, person: str) -> int:

@@ -117,7 +117,7 @@ def analyse_roll(design: Design, participants: Participants, status: PlanStandin
         rules={**raw.rules, "standing": status.label},
         caveats=(
             _why(status),
-            *_preliminary(design, participants),
+            *_preliminary(design, participants, status),
             *_looks(status),
             *_later(participants, status),
             *_erased(participants),
@@ -200,8 +200,10 @@ def _later(participants: Participants, status: PlanStanding) -> tuple[str, ...]:
         for person in participants.people
     )
     beside = f"; finished later or without a place, and not in it: {late}" if late else ""
+    gone = status.done - sum(person.state == "finished" for person in participants.people)
+    left = f"; deleted or shut out since then, and no longer in it: {gone}" if gone > 0 else ""
     looks = f"; looked at {_times(status.later_looks)} since then" if status.later_looks else ""
-    return (f"Who is in this result is settled since {moment(settled)}{beside}{looks}.",)
+    return (f"Who is in this result is settled since {moment(settled)}{beside}{left}{looks}.",)
 
 
 def _times(count: int) -> str:
@@ -221,10 +223,10 @@ def _why(status: PlanStanding) -> str:
     return f"This analysis is {status.label}{rest}: {status.reason}."
 
 
-def _preliminary(design: Design, participants: Participants) -> tuple[str, ...]:
+def _preliminary(design: Design, participants: Participants, status: PlanStanding) -> tuple[str, ...]:
     places = sum(design.sizes.values())
     done = sum(person.state == "finished" for person in participants.people)
-    if done >= places:
+    if done >= places or status.settled_at is not None:
         return ()
     return (f"{done} of {many(places, 'place')} {'is' if done == 1 else 'are'} done: the result is preliminary.",)
 

@@ -195,6 +195,7 @@ def _arms(
     for arm, state, until in rooms:
         overdue = state == "held" and until is not None and until < now
         count[arm, "open" if overdue else state] += 1
+        count[arm, "done"] += state == "shut"
     return tuple(
         ArmStatus(arm, count[arm, "open"], count[arm, "held"], count[arm, "done"], extra[arm]) for arm in design.arms
     )
