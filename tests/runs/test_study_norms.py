@@ -1,6 +1,7 @@
 """People of a study in the store are norms for whoever is asked the same; what was asked otherwise is said."""
 
 import re
+import sqlite3
 
 import pytest
 from filled_studies import filled, opened, template_text
@@ -39,13 +40,36 @@ def test_people_of_a_study_are_norms(tmp_path, kind):
         assert percentile_sentence("m", found.percentile, found.norms).endswith("4 of 8 questions.")
 
 
-def test_people_who_were_asked_otherwise_or_are_simulated_are_no_norm(tmp_path, monkeypatch):
+def test_people_who_were_asked_otherwise_or_are_simulated_are_no_norm(tmp_path):
     where = studied(tmp_path, "seceu")
     same, other = (placed(where, "seceu", options=options) for options in ({}, {"order": "published"}))
     assert same["lab/careful"].percentile.value == 60.0  # two of the five gave the norm itself
     place = other["lab/careful"].percentile
     assert (place.value, place.n, place.note) == (None, 5, "they were asked with order=shuffled")
     assert placed(where, "emobench")["lab/careful"].percentile is None  # nobody was asked these
-    monkeypatch.setattr("eqlab.core.moves.is_simulated", lambda person: True)
-    place = placed(where, "seceu", seed=1)["lab/careful"].percentile
-    assert (place.value, place.note) == (None, "the people are simulated")
+    with sqlite3.connect(where) as rows:
+        rows.execute("UPDATE participants SET person = 'sim' || person")
+        for table in ("answers", "planned"):
+            rows.execute(f"UPDATE {table} SET subject = replace(subject, 'person:', 'person:sim')")
+    rows.close()
+    assert placed(where, "seceu", seed=1)["lab/careful"].percentile is None
+    with api.open_store(str(where)) as store:
+        (study,) = store.studies()
+        (people,) = results(store, study.run)
+    assert people.headline.value is None
+    assert people.caveats[0] == "Not counted: 5 simulated people."
+
+
+def test_outside_its_analysis_a_study_says_who_is_counted(tmp_path):
+    """Neither simulated people nor whom a researcher has shut out; and where the study's own result is to be had."""
+    where = studied(tmp_path, "eqbench")
+    with sqlite3.connect(where) as rows:
+        rows.execute("UPDATE studies SET locked_at = 1.0, status = 'closed'")
+        rows.execute("UPDATE participants SET state = 'banned' WHERE rowid = 1")
+    rows.close()
+    with api.open_store(str(where)) as store:
+        (people,) = results(store, store.studies()[0].run)
+    assert people.norms.people == 4
+    assert people.caveats[0] == "Not counted: 1 person whom a researcher has shut out."
+    assert people.caveats[1].startswith("Everybody else who answered is counted here, also whom the plan leaves out;")
+    assert people.caveats[1].endswith("'eqlab study analyze'.")

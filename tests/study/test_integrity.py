@@ -12,7 +12,8 @@ from small_study import answer_for, locked_study, rate, take
 from sqlalchemy import update
 
 from eqlab.core.errors import DataError, StoreError
-from eqlab.core.moves import Arrival, is_simulated
+from eqlab.core.moves import Arrival
+from eqlab.core.runs import is_simulated
 from eqlab.store.schema import places
 from eqlab.store.study.lock import lock_plan, standing
 from eqlab.store.study.participation import TurnedAway

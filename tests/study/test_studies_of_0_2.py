@@ -9,6 +9,7 @@ import gzip
 import re
 import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,14 @@ from eqlab.store.access import open_store
 from eqlab.store.schema import panel_ids, participants
 from eqlab.store.study.lock import other_version, read_lock, standing
 from eqlab.store.study.participation import Participation, TurnedAway
+from eqlab.store.study.records import answers_of, erase_cleanly
 from eqlab.store.study.studies import check_begun, stored_file
 from eqlab.study.build_design import open_study
 from eqlab.study.panels import panel_hash, resume_code, tombstone
 from eqlab.study.results.analysis import analyse, analysis_code
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
+from eqlab.study.results.participants import read_participants
 
 HERE = Path(__file__).parent
 RUN, RUNS = "c241e55ef2", {"rating": "0a79aafcd0", "talk": "4eb818a7b6"}
@@ -222,3 +225,32 @@ def test_a_study_locked_by_another_version_says_so_before_more_people_are_asked(
     assert people == 9  # eight of the first study, one of the talks
     talk = participation_of(old, "talk", tmp_path)
     assert other_version(talk, *analysis_code()) == ""  # never locked
+
+
+@pytest.mark.parametrize("study", ["rating", "talk"])
+def test_whoever_is_erased_is_gone_from_the_copy_of_the_upgrade_too(old, tmp_path, study):
+    copy = tmp_path / "old.db.tables-0006"
+    participation = participation_of(old, study, tmp_path)
+    assert copy.stat().st_mode & 0o077 == 0
+    person, *_ = (one.person for one in read_participants(participation).people if one.state == "finished")
+    given = answers_of(old, participation.design.run.id, person)
+    turns = {answer.trial_id for answer in given} - set(participation.design.trials)
+    assert bool(turns) == (study == "talk")
+    assert person.encode() in copy.read_bytes()
+    with closing(sqlite3.connect(copy)) as kept:
+        bodies = [body.encode() for trial, body in kept.execute("SELECT id, body FROM trials") if trial in turns]
+    assert len(bodies) == len(turns)
+    assert erase_cleanly(participation, person, "person") == (len(given), True)
+    assert not [trace for trace in (person.encode(), *bodies) if trace in copy.read_bytes()]
+    with closing(sqlite3.connect(copy)) as kept:
+        assert kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        ids = {trial for (trial,) in kept.execute("SELECT id FROM trials")}
+    assert not ids & turns
+
+
+def test_while_another_version_works_in_the_copy_nobody_is_told_that_they_are_gone(old, tmp_path):
+    participation = participation_of(old, "rating", tmp_path)
+    person, *_ = (one.person for one in read_participants(participation).people if one.state == "finished")
+    with closing(sqlite3.connect(tmp_path / "old.db.tables-0006", isolation_level=None)) as kept:
+        kept.execute("BEGIN EXCLUSIVE")
+        assert not erase_cleanly(participation, person, "person")[1]

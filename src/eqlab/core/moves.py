@@ -14,8 +14,6 @@ State = Literal["arrived", "taking", "finished", "extra", "declined", "failed", 
 ENDED: frozenset[State] = frozenset(
     {"finished", "extra", "declined", "failed", "full", "stopped", "returned", "banned"}
 )
-SIMULATED = "sim"
-"""How the pseudonym of a simulated person begins, in every row of every table; those of people are hexadecimal."""
 Why = Literal["paused", "closed", "erased", "simulated", "elsewhere"]
 """Why somebody is not let in."""
 ENDING: Mapping[State, Ending] = {
@@ -105,10 +103,6 @@ class View:
     language: str
     back: bool = False
     """Whether the answer before can still be changed."""
-
-
-def is_simulated(person: str) -> bool:
-    return person.startswith(SIMULATED)
 
 
 class Unknown(StoreError):

@@ -16,6 +16,13 @@ TITLE = "title"
 """The option in which such a run keeps what the file calls itself."""
 PERSON = "person:"
 """How the subject of one person begins."""
+SIMULATED = "sim"
+"""How the pseudonym of a simulated person begins, in every row of every table; those of people are hexadecimal."""
+
+
+def is_simulated(person: str) -> bool:
+    """Whether a person of a study is made up, by their pseudonym."""
+    return person.startswith(SIMULATED)
 
 
 @dataclass(frozen=True, slots=True)

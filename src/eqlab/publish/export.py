@@ -17,7 +17,11 @@ from eqlab.tables.labelled import LABELLED, Variable, labelled_file, variables_c
 
 VARIABLES = (
     Variable("run", "text", "id of the run"),
-    Variable("subject", "text", "who answered: model:, judge: or person: and a name"),
+    Variable(
+        "subject",
+        "text",
+        "who answered: model:, judge: or person: and a name; sim… are simulated people of a study",
+    ),
     Variable("benchmark", "text", "name of the benchmark"),
     Variable("items", "text", "item or items that the trial shows, with a space between them"),
     Variable("condition", "text", "what the benchmark varies, such as default or evoked"),
@@ -99,7 +103,7 @@ def codebook_path(path: Path) -> Path:
 def _rows(store: Reader, stored: StoredRun) -> Iterator[dict[str, Any]]:
     for subject, config in stored.config.pairs():
         name, benchmark = config.name, load(config.name)
-        for scored in store.scored(stored.id, subject, name):
+        for scored in store.scored(stored.id, subject, name, everybody=True):
             trial = scored.trial
             base = {
                 "run": stored.id,

@@ -13,7 +13,8 @@ from eqlab.core.answers import STATUSES, Answer, replaced
 from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Context, Normed, Scored, Seated
 from eqlab.core.errors import DataError
 from eqlab.core.results import ItemScore, Norms, Result, Results
-from eqlab.core.runs import OWN, PEOPLE, PERSON, TITLE, BenchmarkConfig, ModelConfig
+from eqlab.core.runs import OWN, PEOPLE, TITLE, BenchmarkConfig, ModelConfig
+from eqlab.core.text import people
 from eqlab.models.prices import known_prices, usage_of
 from eqlab.runs.context import Known, StoreContext
 from eqlab.store.kept_scores import without_texts
@@ -98,7 +99,7 @@ def placed(result: Result, benchmark: Benchmark, config: BenchmarkConfig, contex
 
 def studied(benchmark: Benchmark, config: BenchmarkConfig, context: Context) -> Norms | None:
     """People of the newest study of the store who were asked the same; where all were asked otherwise, the newest with
-    what was otherwise. Simulated people are no norm."""
+    what was otherwise. Simulated people are not among them."""
     otherwise = None
     for study in context.studies():
         if study.asked.items_sha256 != config.items_sha256 or study.asked.protocol != config.protocol:
@@ -107,21 +108,16 @@ def studied(benchmark: Benchmark, config: BenchmarkConfig, context: Context) -> 
         if not answered:
             continue
         source = f"people of study '{study.asked.options.get('study', study.config.id)}'"
-        from eqlab.core.moves import is_simulated
-
-        real = [scored for scored in answered if not is_simulated(scored.attempts[-1].subject.removeprefix(PERSON))]
         names = [option.name for option in benchmark.option_help()]
         apart = _apart(config.options, study.asked.options, names)
-        if real and not apart:
-            together = benchmark.score(PEOPLE, real, study.asked.options)
+        if not apart:
+            together = benchmark.score(PEOPLE, answered, study.asked.options)
             if together.norms is not None:
-                said = [text for text in (together.norms.caution, _parts(real, together.noun)) if text]
+                said = [text for text in (together.norms.caution, _parts(answered, together.noun)) if text]
                 return replace(together.norms, source=source, caution="; ".join(said))
             continue
-        why = "the people are simulated" if not real else f"they were asked with {apart}"
-        otherwise = otherwise or Norms(
-            (), source, len({scored.attempts[-1].subject for scored in answered}), differs=why
-        )
+        n = len({scored.attempts[-1].subject for scored in answered})
+        otherwise = otherwise or Norms((), source, n, differs=f"they were asked with {apart}")
     return otherwise
 
 
@@ -220,9 +216,28 @@ def result_of(known: Known, job: Job, revision: str = "") -> Result:
             result = without_texts(result)
             _keep(known, job, context, revision, result)
     result = _finished(result, asked, context)
+    if subject == PEOPLE:
+        result = replace(result, caveats=(*_of_study(known, stored.id), *result.caveats))
     passed_over = (f"What people said in {study}, is not used here before it is complete or closed."
                    for study in known.withheld.get(asked.name, ()))  # fmt: skip
     return replace(result, caveats=(*result.caveats, *passed_over)) if known.withheld else result
+
+
+def _of_study(known: Known, run: str) -> Iterator[str]:
+    """Who of a study is counted outside its own analysis."""
+    for study in known.once("", "study rows", known.store.studies):
+        if study.run != run:
+            continue
+        simulated, shut_out = known.store.not_counted(run)
+        if simulated:
+            yield f"Not counted: {people(simulated, 'simulated')}."
+        if shut_out:
+            yield f"Not counted: {people(shut_out)} whom a researcher has shut out."
+        if study.locked_at is not None:
+            yield (
+                "Everybody else who answered is counted here, also whom the plan leaves out; the result of study "
+                f"'{study.id}' itself, and what it may be called: 'eqlab study analyze'."
+            )
 
 
 def _kept(known: Known, job: Job, context: StoreContext, revision: str) -> Result | None:

@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from eqlab.core.errors import StoreError
+from eqlab.core.runs import PERSON
 from eqlab.core.settings import without_secrets
 from eqlab.store.location import GARBLED, damaged, is_damage, sqlite_path
 from eqlab.store.schema import HEAD
@@ -25,7 +26,21 @@ BUSY = 30.0
 PATIENCE = 60.0
 """Seconds in which a database server may come back."""
 _PAUSE = 0.5
-_OF_PEOPLE = ("answers", "planned", "events", "arrivals", "panel_ids", "participants", "trials", "audit")
+_OF_PEOPLE = (
+    "answers", "planned", "events", "arrivals", "panel_ids", "participants", "places", "talk_calls", "trials", "audit",
+)  # fmt: skip
+_ERASE = {
+    ("subject",): {"*": 'DELETE FROM "{table}" WHERE subject = :subject'},
+    ("study_id", "person"): {
+        "*": 'DELETE FROM "{table}" WHERE study_id = :study AND person = :person',
+        "places": "UPDATE places SET state = 'open', person = NULL WHERE study_id = :study AND person = :person",
+        "talk_calls": "UPDATE talk_calls SET person = NULL WHERE study_id = :study AND person = :person",
+    },
+    ("study_id", "detail"): {
+        "*": """UPDATE "{table}" SET detail = replace(detail, :person, 'erased') WHERE study_id = :study"""
+    },
+}
+"""How somebody is erased from a table that has such columns."""
 _SCRUB = 2.0
 """Seconds that emptying the write-ahead log waits for readers."""
 _Done = TypeVar("_Done")
@@ -190,11 +205,12 @@ def take_turn(connection: Connection, what: str) -> None:
 
 def scrub(engine: Engine) -> bool:
     """After an erasure: what was deleted leaves the database's own files too. SQLite's write-ahead log is emptied
-    (False while somebody reads: the next erasure or the end of the program does it), PostgreSQL's dead rows go."""
+    (False while somebody reads: the next erasure or the end of the program does it), PostgreSQL's dead rows go, and its
+    statistics of what stood in them."""
     with said_plainly(engine):
         if engine.dialect.name != "sqlite":
             with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                connection.exec_driver_sql(f"VACUUM {', '.join(_OF_PEOPLE)}")
+                connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(_OF_PEOPLE)}")
             return True
         own = engine.raw_connection()  # a checkpoint needs a connection that is in no transaction
         try:
@@ -270,6 +286,7 @@ def _keep_locked(engine: Engine, version: str) -> None:
             return
     path = _copy_path(engine, version)
     if path is not None and not path.exists():
+        path.touch(mode=0o600)
         with closing(sqlite3.connect(engine.url.database or "", isolation_level=None)) as plain:
             plain.execute("VACUUM INTO ?", (str(path),))
 
@@ -285,8 +302,34 @@ def _copy_path(engine: Engine, version: str) -> Path | None:
 
 def kept_copy(engine: Engine) -> Path | None:
     """The newest copy that an upgrade kept of this store."""
+    return max(_copies(engine), default=None)
+
+
+def _copies(engine: Engine) -> list[Path]:
     path = _copy_path(engine, "*") if engine.dialect.name == "sqlite" else None
-    return max(path.parent.glob(path.name), default=None) if path is not None else None
+    return list(path.parent.glob(path.name)) if path is not None else []
+
+
+def erase_in_copies(engine: Engine, study: str, person: str, turns: Sequence[str]) -> bool:
+    """Delete somebody, and the turns of talks that repeat their words, from the copies that upgrades have kept; False
+    if one could not be opened for it. Their tables are those of their version."""
+    mine = {"study": study, "person": person, "subject": f"{PERSON}{person}"}
+    try:
+        for path in _copies(engine):
+            with closing(sqlite3.connect(path, timeout=_SCRUB)) as copy:
+                copy.execute("PRAGMA secure_delete=ON")
+                copy.execute("PRAGMA journal_mode=MEMORY")  # a journal on the disk would hold what is erased
+                for (table,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                    columns = {row[1] for row in copy.execute(f'PRAGMA table_info("{table}")')}
+                    for needed, command in _ERASE.items():
+                        if columns.issuperset(needed):
+                            copy.execute(command.get(table, command["*"]).format(table=table), mine)
+                unplanned = "DELETE FROM trials WHERE id = ? AND id NOT IN (SELECT trial_id FROM planned)"
+                copy.executemany(unplanned, [(turn,) for turn in turns])
+                copy.commit()
+    except sqlite3.Error:
+        return False
+    return True
 
 
 def _version(connection: Connection) -> str | None:

@@ -14,7 +14,7 @@ import orjson
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import StoreError, UsageError, did_you_mean
-from eqlab.core.runs import PEOPLE, PERSON, RunConfig, config_from_json
+from eqlab.core.runs import PEOPLE, PERSON, SIMULATED, RunConfig, config_from_json, is_simulated
 from eqlab.core.settings import without_secrets
 from eqlab.core.trials import Trial, from_json
 from eqlab.core.usage import Use
@@ -53,6 +53,11 @@ _LOCKED = """
         (SELECT count(*) FROM places p WHERE p.study_id = s.id)
     FROM studies s WHERE s.run_id = :run AND s.locked_at IS NOT NULL AND (s.status IS NULL OR s.status <> 'closed')
 """
+_NO_PERSON = """
+    SELECT t.person, t.state FROM participants t JOIN studies s ON s.id = t.study_id
+    WHERE s.run_id = :run AND (t.state = 'banned' OR t.person LIKE :simulated)
+"""
+"""Who is in a study and answers for nobody: simulated people, and whom a researcher has shut out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +244,17 @@ class Reader(ABC):
         return sum(int(row[1]) for row in rows if row[0] in subjects or (people and row[0].startswith("person:")))
 
     def scored(
-        self, run: str, subject: str, benchmark: str, *, trials: Sequence[str] | None = None, status: str = ""
+        self,
+        run: str,
+        subject: str,
+        benchmark: str,
+        *,
+        trials: Sequence[str] | None = None,
+        status: str = "",
+        everybody: bool = False,
     ) -> Iterator[Scored]:
-        """Every planned trial with all its attempts, in the order of asking; of all persons for `people`.
+        """Every planned trial with all its attempts, in the order of asking; for `people` of all persons, except those
+        of a study who are simulated or shut out, unless `everybody` is asked for.
 
         `trials` (ids) and `status` narrow down what is read, not exactly: the caller still looks at each."""
         if (subject == PEOPLE or subject.startswith(PERSON)) and (study := self.shut(run)):
@@ -250,6 +263,9 @@ class Reader(ABC):
                 "'eqlab study analyze' and 'eqlab study export' show it as interim, and keep that somebody looked.",
             )
         where, values = _asked(run, subject, benchmark)
+        if subject == PEOPLE and not everybody:
+            where += f" AND p.subject NOT IN (SELECT '{PERSON}' || person FROM ({_NO_PERSON}) nobody)"
+            values["simulated"] = f"{SIMULATED}%"
         if trials is not None and not trials:
             return
         if trials and len(trials) <= _NAMED:
@@ -290,6 +306,12 @@ class Reader(ABC):
                     )  # fmt: skip
                     attempts.append(answer)
             yield from self._with_trials(page)
+
+    def not_counted(self, run: str) -> tuple[int, int]:
+        """How many people of a study are simulated, and how many others were shut out."""
+        rows = list(self.rows(_NO_PERSON, {"run": run, "simulated": f"{SIMULATED}%"}))
+        simulated = sum(is_simulated(person) for person, _ in rows)
+        return simulated, len(rows) - simulated
 
     def shut(self, run: str) -> str:
         """The locked study under way that a run is, in words, or nothing: people's answers there have one door, which

@@ -12,8 +12,8 @@ from sqlalchemy import Connection, func, select, update
 
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
-from eqlab.core.moves import SIMULATED
 from eqlab.core.plural import many
+from eqlab.core.runs import SIMULATED
 from eqlab.core.text import people
 from eqlab.store.engine import kept_copy, snapshot, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies

@@ -12,7 +12,8 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from eqlab.core.answers import Answer
 from eqlab.core.design import Design, Step, personal_seed, steps_from_json, steps_to_json
 from eqlab.core.forms import problems, settled
-from eqlab.core.moves import ENDED, SIMULATED, Arrival, ConsentMove, FilledPage, Saved, State, Why, is_simulated
+from eqlab.core.moves import ENDED, Arrival, ConsentMove, FilledPage, Saved, State, Why
+from eqlab.core.runs import SIMULATED, is_simulated
 from eqlab.core.trials import Trial
 from eqlab.store.schema import answers, arrivals, panel_ids, participants, planned, studies, tombstones
 from eqlab.store.study import places

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, Table, bindparam, func, insert, select, updat
 
 from eqlab.core.answers import Answer
 from eqlab.core.design import Design, choose_arm
-from eqlab.core.moves import Unknown, is_simulated
-from eqlab.core.runs import PERSON
+from eqlab.core.moves import Unknown
+from eqlab.core.runs import PERSON, is_simulated
 from eqlab.store.engine import reading, take_turn
 from eqlab.store.schema import arrivals, events, panel_ids, participants, places, planned, studies
 from eqlab.store.store import Store, write_answers

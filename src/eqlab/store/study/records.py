@@ -8,10 +8,10 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
 from eqlab.core.design import Design
-from eqlab.core.moves import SIMULATED, Unknown, is_simulated
-from eqlab.core.runs import PERSON
+from eqlab.core.moves import Unknown
+from eqlab.core.runs import PERSON, SIMULATED, is_simulated
 from eqlab.core.trials import Trial
-from eqlab.store.engine import reading, scrub, snapshot, writing
+from eqlab.store.engine import erase_in_copies, reading, scrub, snapshot, writing
 from eqlab.store.schema import (
     answers,
     arrivals,
@@ -173,6 +173,7 @@ def erase_cleanly(
         locked = connection.execute(select(studies.c.locked_at).where(studies.c.id == study)).scalar()
         early = any(locked is None or at <= locked for at in answered.values())
         _bury(connection, study, person)
+        turns = _own_turns(connection, participation, person)
         gone = _delete(connection, participation, person)
         if not is_simulated(person):
             detail = {"by": by, "answered_unlocked": early, "answered": len(answered), "arm": row.arm}
@@ -183,7 +184,8 @@ def erase_cleanly(
             if row.assigned_at is not None:
                 extend(connection, study, now, [(person, "erased")], detail)
             forget_in_audit(connection, study, person)
-    return gone, scrub(participation.store.engine)
+    engine = participation.store.engine
+    return gone, erase_in_copies(engine, study, person, turns) and scrub(engine)
 
 
 def clear_simulated(participation: Participation, who: str = "") -> int:

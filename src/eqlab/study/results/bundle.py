@@ -13,9 +13,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError
-from eqlab.core.moves import is_simulated
 from eqlab.core.results import as_dict
-from eqlab.core.runs import RunConfig, config_from_json, config_to_json
+from eqlab.core.runs import RunConfig, config_from_json, config_to_json, is_simulated
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
 from eqlab.store.study.chain import ENDS, Link, against_notes, against_tables, against_turns, broken, given_of

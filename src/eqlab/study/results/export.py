@@ -17,7 +17,8 @@ from eqlab.core.answers import Status, final
 from eqlab.core.design import Design, steps_to_json
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Number, Scale, Several
-from eqlab.core.moves import State, is_simulated
+from eqlab.core.moves import State
+from eqlab.core.runs import is_simulated
 from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation

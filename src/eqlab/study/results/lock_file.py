@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import DataError
-from eqlab.core.moves import is_simulated
+from eqlab.core.runs import is_simulated
 from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard.submission import fingerprint, own_key, sign, verified
 from eqlab.store.engine import snapshot

@@ -12,8 +12,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.design import Design, Step, StepKind, steps_from_json
 from eqlab.core.errors import StoreError
-from eqlab.core.moves import is_simulated
-from eqlab.core.runs import PERSON
+from eqlab.core.runs import PERSON, is_simulated
 from eqlab.core.text import percentile_text, value_of
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, Instrument, score

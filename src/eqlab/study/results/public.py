@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.moves import is_simulated
+from eqlab.core.runs import is_simulated
 from eqlab.core.text import people as people_in_words
 from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
