@@ -28,7 +28,7 @@ from eqlab.study.build_design import open_study
 from eqlab.study.panels import panel_hash, resume_code, tombstone
 from eqlab.study.results.analysis import analyse, analysis_code
 from eqlab.study.results.bundle import redo
-from eqlab.study.results.export import export_all
+from eqlab.study.results.export import export_all, table_breaks
 
 HERE = Path(__file__).parent
 RUN, RUNS = "c241e55ef2", {"rating": "0a79aafcd0", "talk": "4eb818a7b6"}
@@ -203,6 +203,7 @@ def test_the_analysis_is_done_again_from_an_export_of_0_2(tmp_path):
     found, different = redo(tmp_path)
     assert different == []
     assert {one.name: one.value for one in found.result.estimates} == pytest.approx(NUMBERS)
+    assert table_breaks(tmp_path) == []
 
 
 @pytest.mark.parametrize("command", ["check", "status"])
