@@ -35,6 +35,7 @@ from eqlab.study.results.participants import (
     read_participants,
     score_columns,
 )
+from eqlab.tables.cells import safe
 from eqlab.tables.data import safe_csv
 from eqlab.tables.labelled import LABELLED, Variable, labelled_file, variables_frame
 
@@ -237,7 +238,7 @@ def _answer_range(field: Field) -> tuple[str, int | None, int | None, str]:
 
 def as_markdown(title: str, entries: Sequence[CodebookEntry]) -> str:
     """For reading: columns table by table, then the scales."""
-    lines = [f"# Codebook: {_plain(title)}", ""]
+    lines = [f"# Codebook: {safe(title)}", ""]
     for table in dict.fromkeys(entry.table for entry in entries if entry.part == "column"):
         own = [entry for entry in entries if entry.part == "column" and entry.table == table]
         lines += [f"## {table}", "", "| column | type | meaning | values |", "|---|---|---|---|"]
@@ -256,16 +257,15 @@ def _scale_line(entry: CodebookEntry) -> str:
     belongs = " ".join(part for part in (entry.table, entry.item, entry.instrument) if part)
     origin = "; ".join(part for part in (entry.source, entry.licence) if part)
     cells = (
-        belongs,
-        f"`{entry.name}`",
-        entry.meaning,
+        safe(entry.meaning),
         "" if entry.low is None else f"{entry.low} to {entry.high}",
-        entry.anchors,
+        safe(entry.anchors),
         "yes" if entry.reverse else "no",
-        entry.right or "",
-        origin,
+        safe(entry.right or ""),
+        safe(origin),
     )
-    return "| " + " | ".join(_plain(cell) for cell in cells) + " |"
+    name = _plain(entry.name).replace("`", "'")
+    return f"| {safe(belongs)} | `{name}` | {' | '.join(cells)} |"
 
 
 def _plain(text: str) -> str:

@@ -23,6 +23,7 @@ Rows = list[dict[str, str]]
 Floats = npt.NDArray[np.float64]
 HEADLINE = "headline"
 """The study's first number, which is called as the items are where they are somebody's own."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 EXACT, FITTED = 1e-6, 0.02
 """Fitted models may differ a little: two programs climb the same hill in different ways."""
 
@@ -107,8 +108,13 @@ def redone(folder: Path) -> Found:
 
 
 def table(folder: Path, name: str) -> Rows:
+    """As it was before text that a spreadsheet would take for a formula got a leading apostrophe."""
     with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        return [{column: _unguarded(cell) for column, cell in row.items()} for row in csv.DictReader(file)]
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and cell[1:2] in FORMULA else cell
 
 
 # -- the kinds -------------------------------------------------------------------------------------------------------
