@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from small_study import answer_for, locked_study, rate, take
+from sqlalchemy import update
 
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.moves import Arrival, is_simulated
+from eqlab.store.schema import studies
 from eqlab.store.study.lock import lock_plan, standing
 from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.records import clear_simulated, erase_person
@@ -245,6 +247,38 @@ def test_a_study_closed_early_is_final_too_and_says_so(settled, clock, tmp_path,
     assert "with 1 of 2 planned places filled" in found.standing.reason
     export_all(settled, tmp_path / "out", "ada")
     assert redo_script.analysed(tmp_path / "out") == {one}
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("hours", [24, -24])
+def test_who_finished_in_time_is_told_by_the_chain_and_not_by_the_clock(settled, clock, tmp_path, hours):
+    """A clock that is set forward, or back, for the moment of the closing changes nobody's place in the order."""
+    one = rate(settled, "a", (1, 2, 3))
+    late = settled.arrive("late", "en")
+    take(settled, late, until="trial")
+    now = clock.now + 5
+    clock.now += hours * 3600
+    set_status(settled, "closed", "ada")
+    clock.now = now
+    assert take(settled, late).state == "finished"
+    label, kept, found = sample(settled)
+    assert (label, kept) == ("confirmatory", {one})
+    assert found.sample.excluded == {late: ("outside",)}
+    assert "with 1 of 2 planned places filled" in found.standing.reason
+    assert not any("preliminary" in said for said in found.result.caveats)
+    export_all(settled, tmp_path / "out", "ada")
+    assert redo(tmp_path / "out")[1] == []
+    assert redo_script.analysed(tmp_path / "out") == {one}
+
+
+def test_a_study_that_was_closed_is_not_open_again_by_a_cell(settled, clock):
+    one = rate(settled, "a", (1, 2, 3))
+    set_status(settled, "closed", "ada")
+    with settled.store.engine.begin() as connection:
+        connection.execute(update(studies).values(status=None))
+    clock.now += 5
+    rate(settled, "b", (1, 2, 3))
+    assert sample(settled)[1] == {one}
 
 
 def test_a_changed_library_is_told_and_plans_from_before_do_not_know_any(settled, make_participation):

@@ -144,7 +144,7 @@ def test_codebook_explains_every_column_and_every_scale(taken):
 
 
 def test_words_of_a_study_are_only_words_in_the_codebook(taken):
-    """A title, a scale's words or an anchor may come from anybody's file: no tag, link, image or further cell of them."""
+    """Anybody may have written a title, a scale or an anchor: no tag, link, image or further cell comes of them."""
     hostile = "<img src=x onerror=alert(1)> [a](http://b) ![c](d) `e` | *f*\n# g"
     entry = CodebookEntry("scale", hostile, "a`b|c", hostile, "integer", 1, 3, f"1 = {hostile}", False, hostile)
     text = as_markdown(hostile, [entry])

@@ -17,7 +17,7 @@ from eqlab.core.plural import many
 from eqlab.core.text import people
 from eqlab.store.engine import kept_copy, snapshot, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
-from eqlab.store.study.chain import NOTED, Link, breaks, note_breaks, note_digest, read_chain
+from eqlab.store.study.chain import NOTED, Link, breaks, mark_of, note_breaks, note_digest, read_chain
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import LOOKS, AuditEntry, audit_of, note
 
@@ -59,6 +59,8 @@ class PlanStanding:
     """Whether the study was closed before its places were filled."""
     later_looks: int = 0
     """Times at which somebody knew results after that."""
+    late: tuple[str, ...] | None = None
+    """Who finished after the study was closed, by the chain of events; None in exports from before it was kept."""
 
     @property
     def label(self) -> Label:
@@ -187,34 +189,35 @@ def standing(
         entries = audit_of(connection, study)
         looks = [entry for entry in entries if entry.action in LOOKS and entry.detail.get("label") != "simulated"]
         ruled = lock is not None and "sample" in lock.plan
-        closed = _closed(connection, study) if ruled else None
-        in_time, last = _ended(connection, study, closed)
+        links = read_chain(connection, study)
+        place = _places_in(links)
+        end = min((entry for entry in entries if entry.action == "closed"), key=place, default=None) if ruled else None
+        ends = _ends(connection, study, links)
+        in_time = [one for one in ends if end is None or one.is_before(end, place)]
         torn = breaks(connection, participation.design, lock.at) if ruled and lock else note_breaks(connection, study)
         if ruled and planned != (meant := sum(1 for _ in participation.design.places())):
             torn.append(f"the tables hold {many(planned, 'place')}, and the study has {meant}")
-        finished = _ended(connection, study, None)[0]
-        if ruled and done != finished:
-            torn = torn or [f"the tables hold {many(done, 'filled place')}, and {people(finished)} finished"]
-            done = min(done, finished)
+        if ruled and done != len(ends):
+            torn = torn or [f"the tables hold {many(done, 'filled place')}, and {people(len(ends))} finished"]
+            done = min(done, len(ends))
         if lock is not None and _relocked(lock, entries):
             torn.append("the lock is not the one that was made")
-        place = _places_in(read_chain(connection, study))
     early = tuple(entry for entry in looks if _early_look(entry))
     now = plan_of(participation.design, version, code, libraries if ruled else None)
     late = max((entry.detail.get("answered", 0) for entry in entries if entry.action == "locked"), default=0)
     reason = _objection(lock, first, late, removed, now) or "; ".join(torn)
-    closed_early = closed is not None and in_time < planned
-    settled = last if ruled and in_time >= planned else closed
+    closed_early = end is not None and len(in_time) < planned
+    settled = max(one.at for one in in_time) if ruled and len(in_time) >= planned > 0 else end.at if end else None
     close = (
         ""
-        if closed is None
-        else f"was closed on {moment(closed)} with {in_time} of {many(planned, 'planned place')} filled"
+        if end is None
+        else f"was closed on {moment(end.at)} with {len(in_time)} of {many(planned, 'planned place')} filled"
     )
-    end = min((entry for entry in entries if entry.action == "closed"), key=place, default=None)
     if closed_early and not reason and end and any(_before(entry, end, place) for entry in early):
         reason = f"the study {close}, after somebody had looked at results"
     after = 0 if settled is None else sum(entry.at >= settled for entry in looks if entry not in early)
-    more = (done, planned, simulated, early, settled, closed_early, after)
+    late_people = tuple(one.person for one in ends if one not in in_time)
+    more = (done, planned, simulated, early, settled, closed_early, after, late_people)
     if simulated:
         return PlanStanding(False, f"{simulated} of the people are simulated", lock, first, *more)
     if reason or lock is None:
@@ -342,22 +345,30 @@ def _places(connection: Connection, study: str) -> tuple[int, int]:
     return counts.get("done", 0), sum(counts.values())
 
 
-def _ended(connection: Connection, study: str, by: float | None) -> tuple[int, float | None]:
-    """How many have finished in a place, by this time, and when the last of them did."""
-    query = select(func.count(), func.max(participants.c.ended_at)).where(
+@dataclass(frozen=True, slots=True)
+class _End:
+    """That somebody finished in a place."""
+
+    person: str
+    at: float
+    number: int
+    """Of its link in the chain; -1 without one, as in studies from before there was a chain."""
+
+    def is_before(self, end: AuditEntry, place: Place) -> bool:
+        """Whether it was before the end of the study: by the chain, for a clock can be set."""
+        return self.number < place(end) if min(self.number, place(end)) >= 0 else self.at <= end.at
+
+
+def _ends(connection: Connection, study: str, links: Sequence[Link]) -> list[_End]:
+    numbers = {link.mark: link.number for link in links if link.kind == "finished"}
+    query = select(participants.c.person, participants.c.ended_at).where(
         participants.c.study_id == study,
         participants.c.state == "finished",
-        participants.c.ended_at <= by if by is not None else participants.c.ended_at.is_not(None),
+        participants.c.ended_at.is_not(None),
     )
-    count, last = connection.execute(query).one()
-    return int(count), last
-
-
-def _closed(connection: Connection, study: str) -> float | None:
-    """When a study was closed for good; None if it is not."""
-    if connection.execute(select(studies.c.status).where(studies.c.id == study)).scalar() != "closed":
-        return None
-    return min((entry.at for entry in audit_of(connection, study) if entry.action == "closed"), default=None)
+    return [
+        _End(row.person, row.ended_at, numbers.get(mark_of(study, row.person), -1)) for row in connection.execute(query)
+    ]
 
 
 def moment(at: float) -> str:

@@ -117,7 +117,7 @@ def analyse_roll(design: Design, participants: Participants, status: PlanStandin
         rules={**raw.rules, "standing": status.label},
         caveats=(
             _why(status),
-            *_preliminary(design, participants),
+            *(() if status.closed_early else _preliminary(design, participants)),
             *_looks(status),
             *_later(participants, status),
             *_erased(participants),
@@ -365,6 +365,8 @@ def _outside(person: Participant, status: PlanStanding) -> bool:
     """Whether somebody is not in the result by the rule that a plan since 0.3 has."""
     if not status.in_places:
         return False
+    if status.late is not None:
+        return person.state != "finished" or person.person in status.late
     late = status.settled_at is not None and person.ended_at is not None and person.ended_at > status.settled_at
     return person.state != "finished" or late
 

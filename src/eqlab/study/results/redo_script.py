@@ -79,8 +79,10 @@ def _in_place(row: dict[str, str], standing: Mapping[str, Any]) -> bool:
     """Plans since 0.3: only who finished in a planned place, until the last was filled or the study closed."""
     if "sample" not in (standing["lock"] or {"plan": {}})["plan"]:
         return True
+    if row["state"] != "finished" or standing.get("late") is not None:
+        return row["state"] == "finished" and row["person"] not in standing["late"]
     settled = standing["settled_at"]
-    return row["state"] == "finished" and (settled is None or _seconds(row["ended_at"]) <= settled + 0.001)
+    return settled is None or _seconds(row["ended_at"]) <= settled + 0.001
 
 
 def _seconds(moment: str) -> float:
