@@ -171,6 +171,8 @@ def erase_cleanly(
             places.give_back(connection, study, row.place, person)
         early, answered = _answered(connection, participation, person)
         _bury(connection, study, person)
+        for other in _other_browsers(connection, study, person):
+            _delete(connection, participation, other)
         gone = _delete(connection, participation, person)
         if not is_simulated(person):
             detail = {"by": by, "answered_unlocked": early, "answered": answered, "arm": row.arm}
@@ -207,6 +209,13 @@ def _bury(connection: Connection, study: str, person: str) -> None:
     for mark in connection.execute(own).scalars():
         if mark is not None:
             connection.execute(insert(tombstones), {"study_id": study, "hash": mark})
+
+
+def _other_browsers(connection: Connection, study: str, person: str) -> list[str]:
+    """Who came with the id that became this person's, without consenting: their rows would lead from its mark to it."""
+    own = select(panel_ids.c.hash).where(panel_ids.c.study_id == study, panel_ids.c.person == person)
+    same = select(arrivals.c.person).where(arrivals.c.study_id == study, arrivals.c.hash.in_(own))
+    return sorted(connection.execute(same.where(arrivals.c.person != person)).scalars())
 
 
 def find_by_panel(participation: Participation, panel_hash: str) -> str | None:

@@ -145,7 +145,7 @@ def begin_call(
     study, now = participation.study.id, participation.clock()
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"talk {study}")
-        who = find_people(connection, study, [person]).get(person)
+        who = find_people(connection, study, [person], lock=True).get(person)  # or nobody, once they are erased
         position = _position(connection, participation, who, chain) if who else None
         if (
             position is None or position.pending is None or position.pending.id != trial
@@ -165,7 +165,7 @@ def repeat_call(
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"talk {study}")
         person = connection.execute(select(talk_calls.c.person).where(talk_calls.c.id == call)).scalar()
-        if person is None:
+        if person is None or not find_people(connection, study, [person], lock=True):
             return Call(None, "gone")
         return _record(connection, study, person, trial, worst, limits, now, now)
 
