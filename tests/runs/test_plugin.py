@@ -47,6 +47,27 @@ def plugin(distribution, monkeypatch):
         del sys.modules[name]
 
 
+def test_a_plan_locks_the_source_of_a_package_that_brings_benchmarks(plugin):
+    """Not only the version that it gives itself: whoever develops one changes its scoring under one version."""
+    from eqlab.study.results.analysis import analysis_libraries
+
+    def locked():
+        analysis_libraries.cache_clear()
+        return analysis_libraries()["eqlab-shades"]
+
+    try:
+        before = locked()
+        path = plugin / "eqlab_shades" / "shades.py"
+        source = path.read_bytes()
+        path.write_bytes(source + b"# another score\n")
+        after = locked()
+        path.write_bytes(source)
+        assert before != after
+        assert locked() == before
+    finally:
+        analysis_libraries.cache_clear()
+
+
 def choose(body, number):
     """Right, but for the model that always says A."""
     prompt = body["messages"][-1]["content"]

@@ -379,6 +379,20 @@ def test_the_lock_can_be_registered_as_text_and_json(settled, tmp_path):
     assert "- outside: did not finish in a planned place" in told["answers"]["exclusions"]["answer"]
 
 
+def test_a_registration_does_not_deny_data_that_were_erased(make_participation, tmp_path):
+    """Analysed, erased, and only then locked: "No data" would be a lie for the registry."""
+    participation = make_participation(batches=1)
+    person = rate(participation, "a", (1, 2, 3))
+    analyse(participation, "ada")
+    erase_person(participation, person, "researcher", "ada")
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    stands = standing(participation, *analysis_code(), analysis_libraries())
+    assert stands.first_answer_at is None
+    _, plain = write_registration(tmp_path / "small", participation.design, stands)
+    said = json.loads(plain.read_text())["answers"]["data"]["answer"]
+    assert said.startswith("Yes, although none are left: 1 person who had answered before the plan was locked")
+
+
 def test_a_lock_file_is_signed_and_a_changed_one_is_found_out(make_participation, tmp_path):
     participation = make_participation()
     lock, _ = lock_plan(participation, *analysis_code())

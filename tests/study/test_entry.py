@@ -10,7 +10,7 @@ from sqlalchemy import select
 from web_case import PROLIFIC, SECRET, enter, fill, resume, rows, walk
 
 from eqlab.core.moves import Arrival
-from eqlab.store.schema import arrivals, panel_ids, participants, places
+from eqlab.store.schema import arrivals, events, panel_ids, participants, places, tombstones
 from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.records import erase_person
 from eqlab.store.study.studies import set_status
@@ -197,9 +197,27 @@ def test_who_was_erased_does_not_consent_in_a_browser_left_open(make_site):
     left_open = enter(other)
     walk(mine, enter(mine))
     mine.post("/s/small/stop", data={"what": "delete"})
-    refused = agree(other, left_open)
+    assert agree(other, left_open).status_code == 401  # of that browser nothing is left either
+    refused = enter(other)
     assert (refused.status_code, "taken part before" in refused.text) == (403, True)
     assert count(site, panel_ids) == 0
+
+
+def test_nothing_leads_from_the_mark_of_somebody_who_deleted_to_their_id(make_site):
+    """They had opened the link on a phone, too: its row had the id's hash beside the very mark that stays."""
+    site = make_site()
+    phone, laptop, stranger = site.browser(), site.browser(), site.browser()
+    enter(phone, panel_id="p-77")
+    enter(stranger, panel_id="p-78")
+    agree(laptop, enter(laptop, panel_id="p-77"))
+    assert len(rows(site, participants)) == 3
+    laptop.post("/s/small/stop", content="what=delete")
+    (mark,) = rows(site, tombstones)
+    assert [row.tombstone for row in rows(site, arrivals)] != [mark.hash]
+    assert len(rows(site, arrivals)) == len(rows(site, participants)) == 1  # the stranger's
+    assert {event.person for event in rows(site, events)} == {None, rows(site, participants)[0].person}
+    assert phone.get("/s/small/page").status_code == 401
+    assert enter(phone, panel_id="p-77").status_code == 403
 
 
 def test_a_signed_link_is_let_in_from_any_device_and_only_that_where_the_study_says_so(make_site):

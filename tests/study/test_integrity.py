@@ -4,21 +4,23 @@ against browsers that say what they please."""
 import json
 import re
 import sys
+import threading
+import time
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from small_study import answer_for, locked_study, rate, take
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.moves import Arrival
 from eqlab.core.runs import is_simulated
-from eqlab.store.schema import places
+from eqlab.store.schema import events, places, studies
 from eqlab.store.study.lock import lock_plan, standing
 from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.records import clear_simulated, erase_person
-from eqlab.store.study.researchers import read_audit
+from eqlab.store.study.researchers import note, read_audit, write_note
 from eqlab.store.study.studies import set_status
 from eqlab.study.results import redo_script
 from eqlab.study.results.analysis import _ROOTS, analyse, analysis_code, analysis_libraries, imported_sources
@@ -71,6 +73,28 @@ def test_erasing_somebody_who_answered_no_trial_changes_nothing(make_participati
     take(participation, person, until="trial")
     erase_person(participation, person, "researcher", "ada")
     assert standing(participation, "1").confirmatory
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("gone", ["deleted", "event removed by hand"])
+@pytest.mark.parametrize("state", ["banned", "returned"])
+def test_whoever_was_shut_out_stays_told_when_they_are_gone(make_participation, clock, gone, state):
+    participation = locked_study(make_participation, clock)
+    person = participation.arrive("a", "en")
+    view = take(participation, person, until="trial")
+    participation.save(person, view.number, view.attempt, answer_for(view))
+    participation.send_away(person, state, "ada")
+    if gone == "deleted":
+        erase_person(participation, person, "person")
+    else:
+        with participation.store.engine.begin() as connection:
+            connection.execute(delete(events).where(events.c.kind.in_(("banned", "released"))))
+    for name in "bc":
+        rate(participation, name, (1, 2, 3))
+    found = standing(participation, *analysis_code(), analysis_libraries())
+    assert found.label == "exploratory"
+    why = "the answers of 1 person were erased or shut out" if gone == "deleted" else "no event tells that 1 person"
+    assert why in found.reason
 
 
 def test_a_banned_person_is_left_out_and_the_label_falls(locked):
@@ -284,6 +308,38 @@ def test_a_study_closed_early_is_final_too_and_says_so(settled, clock, tmp_path,
     assert redo_script.analysed(tmp_path / "out") == {one}
 
 
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("hours", [24, -24])
+def test_who_finished_in_time_is_told_by_the_chain_and_not_by_the_clock(settled, clock, tmp_path, hours):
+    """A clock that is set forward, or back, for the moment of the closing changes nobody's place in the order."""
+    one = rate(settled, "a", (1, 2, 3))
+    late = settled.arrive("late", "en")
+    take(settled, late, until="trial")
+    now = clock.now + 5
+    clock.now += hours * 3600
+    set_status(settled, "closed", "ada")
+    clock.now = now
+    assert take(settled, late).state == "finished"
+    label, kept, found = sample(settled)
+    assert (label, kept) == ("confirmatory", {one})
+    assert found.sample.excluded == {late: ("outside",)}
+    assert "with 1 of 2 planned places filled" in found.standing.reason
+    assert not any("preliminary" in said for said in found.result.caveats)
+    export_all(settled, tmp_path / "out", "ada")
+    assert redo(tmp_path / "out")[1] == []
+    assert redo_script.analysed(tmp_path / "out") == {one}
+
+
+def test_a_study_that_was_closed_is_not_open_again_by_a_cell(settled, clock):
+    one = rate(settled, "a", (1, 2, 3))
+    set_status(settled, "closed", "ada")
+    with settled.store.engine.begin() as connection:
+        connection.execute(update(studies).values(status=None))
+    clock.now += 5
+    rate(settled, "b", (1, 2, 3))
+    assert sample(settled)[1] == {one}
+
+
 def test_a_changed_library_is_told_and_plans_from_before_do_not_know_any(settled, make_participation):
     code = analysis_code()
     assert standing(settled, *code, analysis_libraries()).confirmatory
@@ -334,6 +390,38 @@ def test_a_look_at_a_rehearsal_is_no_look_at_people(make_participation, clock):
     set_status(participation, "closed", "ada")
     found = standing(participation, *analysis_code(), analysis_libraries())
     assert (found.label, found.looks) == ("confirmatory", ())
+
+
+def test_under_a_lock_every_look_counts_whatever_it_was_called(settled, clock):
+    """Somebody simulated who has slipped in must not make a look at people one at a rehearsal."""
+    rate(settled, "a", (1, 2, 3))
+    write_note(settled.store, clock.now, "ada", "analysed", "small", done=1, planned=2, label="simulated")
+    rate(settled, "b", (1, 2, 3))
+    found = standing(settled, *analysis_code(), analysis_libraries())
+    assert (found.label, len(found.looks)) == ("confirmatory", 1)
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_nobody_simulated_comes_in_beside_a_lock_that_is_being_made(make_participation, monkeypatch):
+    """Whoever asks while the plan is being locked waits, and is turned away."""
+    participation = make_participation()
+    locking, asked = threading.Event(), threading.Event()
+
+    def slowly(*args, **more):
+        locking.set()
+        asked.wait(30)
+        time.sleep(0.2)
+        return note(*args, **more)
+
+    monkeypatch.setattr("eqlab.store.study.lock.note", slowly)
+    lock = threading.Thread(target=lambda: lock_plan(participation, *analysis_code()))
+    lock.start()
+    assert locking.wait(30)
+    asked.set()
+    with pytest.raises(TurnedAway):
+        participation.admit(Arrival("x", "en", simulated=True))
+    lock.join()
+    assert standing(participation, *analysis_code()).simulated == 0
 
 
 def test_a_locked_study_takes_no_simulated_people(make_participation):

@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 from hypothesis import assume, given
@@ -19,7 +20,16 @@ from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
 from eqlab.study.results.participants import read_participants
-from eqlab.study.results.public import HIDDEN, Trait, check_groups, coarsen, public_answers, publish, traits_of
+from eqlab.study.results.public import (
+    HIDDEN,
+    Trait,
+    check_groups,
+    coarsen,
+    public_answers,
+    public_codebook,
+    publish,
+    traits_of,
+)
 
 
 def groups(path, traits=None):
@@ -80,6 +90,32 @@ def test_whatever_people_are_like_nobody_stands_alone(values, smallest):
 def test_what_everybody_shares_is_told():
     alike = [Trait("a", (("x",) * 9,)), Trait("b", (("y",) * 4 + ("z",) * 5,))]
     assert coarsen(alike, 4) == {"a": ("x",) * 9, "b": ("y",) * 4 + ("z",) * 5}
+
+
+def test_the_codebook_says_how_coarse_a_column_is(participation, tmp_path):
+    finished(participation, ["computer"] * 6 + ["phone"] * 3)
+    people = read_participants(participation).people
+    tries = [
+        replace(page, attempts=number)
+        for page, number in zip([people[0].pages[0]] * 9, [1] * 4 + [2, 3, 2, 3, 2], strict=True)
+    ]
+    people = [replace(one, pages=(page,)) for one, page in zip(people, tries, strict=True)]
+    candidates = traits_of(people)
+    coarse = coarsen(candidates, 4)
+    told = {row["column"]: row["meaning"] for row in public_codebook({"people": [coarse]}, candidates, coarse)}
+    assert set(coarse["quiz_attempts"]) == {"True", "False"}
+    assert told["quiz_attempts"].endswith("; made coarser: whether it was 2 or more")
+    assert told["state"].startswith("how far the person came")
+    assert "coarser" not in told["state"]
+    assert told["device"].startswith("left out, since too few people share it: ")
+
+    publish(participation, tmp_path / "public")
+    tables = {
+        path.stem: list(csv.DictReader(StringIO(path.read_text(encoding="utf-8"))))
+        for path in (tmp_path / "public").glob("*.csv")
+    }
+    told = {(row["table"], row["column"]) for row in tables.pop("codebook") if row["meaning"]}
+    assert {(table, name) for table, rows in tables.items() for name in rows[0]} <= told
 
 
 def test_the_finished_table_is_held_against_the_promise():

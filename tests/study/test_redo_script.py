@@ -83,6 +83,20 @@ def test_questions_of_ones_own_are_found_again_too(tmp_path, kind):
     assert kind != "eqbench" or "mine" in again.same
 
 
+def test_names_of_arms_that_a_spreadsheet_takes_for_formulas_are_found_again(tmp_path):
+    """The tables have them with a leading apostrophe, the result as they are."""
+    store = api.open_store(str(tmp_path / "s.db"))
+    text = template_text("rating", store, arms={"=1+1": "author", "-again": "author"})
+    text = text.replace('kind = "rating"', 'kind = "rating"\nlimit = 8', 1)
+    participation = filled(opened(tmp_path / "study.toml", text, store), store, 12, source=text)
+    export_all(participation, tmp_path / "out")
+    again = without_eqlab(tmp_path / "out")
+    store.close()
+    assert "'=1+1" in (tmp_path / "out" / "answers.csv").read_text()
+    assert again.wrong == []
+    assert {"P(Good), =1+1", "P(Good), -again"} <= again.same
+
+
 def test_the_first_version_of_eqbench_is_found_again():
     """Its scores share ten points; only published questions have it."""
     answers = {"a": (5, 5, 0, 0), "b": (1, 0, 2, 7), "c": (0, 0, 0, 0)}

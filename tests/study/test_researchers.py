@@ -12,9 +12,13 @@ from web_case import HASH, PASSWORD, PROLIFIC
 
 from eqlab.core.results import Estimate
 from eqlab.core.studied import Recovered
+from eqlab.store.study.lock import lock_plan
 from eqlab.store.study.researchers import keep_researcher, read_audit, remove_researcher
-from eqlab.store.study.studies import read_status
+from eqlab.store.study.studies import read_status, set_status
 from eqlab.study.overview import power_of
+from eqlab.study.results.analysis import analysis_code, analysis_libraries
+from eqlab.study.results.participants import read_participants
+from eqlab.study.results.people import people_rows
 from eqlab.study.results.status import study_status
 from eqlab.study.simulation.simulate import power
 from eqlab.study.web.log import Alert, AlertWatch, alerts, teller
@@ -78,6 +82,40 @@ def test_a_manager_acts_and_it_is_kept_who_did(site):
         assert ("max", action) in done
     assert "released" in manager.get("/researcher/small/people").text
     assert logged_in(site).get("/researcher/small/people").status_code == 200  # the server's own password
+
+
+def test_a_closed_study_says_that_it_cannot_be_resumed_and_the_way_out(site):
+    """An old tab, or a second manager, still has the button."""
+    manager = logged_in(site, "max")
+    manager.post("/researcher/small/act", data={"what": "close"})
+    for what in ("resume", "pause"):
+        reply = manager.post("/researcher/small/act", data={"what": what})
+        assert reply.status_code == 409
+        assert "Study &#39;small&#39; is closed for good. To go on, give the study a new id." in reply.text
+        assert "All studies" in reply.text
+    assert read_status(site.participation) == "closed"
+    assert manager.post("/researcher/small/act", data={"what": "ban", "person": "nobody"}).status_code == 404
+
+
+def test_the_list_of_people_tells_no_arms_while_a_locked_study_is_under_way(site):
+    """Arms beside flags would be a look at results of which nothing is kept."""
+    participation = site.participation
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    person = participation.arrive("h", "en")
+    take(participation, person)
+    arm = read_participants(participation).people[0].arm
+    manager = logged_in(site, "max")
+
+    def table():
+        return manager.get("/researcher/small/people").text.split("What researchers did")[0]
+
+    assert "Arms are not shown while a locked study is under way." in table()
+    assert f"<td>{arm}</td>" not in table()
+    assert [row.arm for row in people_rows(participation)] == [""]
+    set_status(participation, "closed", "ada")
+    assert f"<td>{arm}</td>" in table()
+    assert "Arms are not shown" not in table()
+    assert [row.arm for row in people_rows(participation)] == [arm]
 
 
 def test_names_and_passwords_are_checked_alike(site):

@@ -30,7 +30,7 @@ from eqlab.study.build_design import open_study
 from eqlab.study.panels import panel_hash, resume_code, tombstone
 from eqlab.study.results.analysis import analyse, analysis_code
 from eqlab.study.results.bundle import redo
-from eqlab.study.results.export import export_all
+from eqlab.study.results.export import export_all, table_breaks
 from eqlab.study.results.participants import read_participants
 
 HERE = Path(__file__).parent
@@ -206,6 +206,7 @@ def test_the_analysis_is_done_again_from_an_export_of_0_2(tmp_path):
     found, different = redo(tmp_path)
     assert different == []
     assert {one.name: one.value for one in found.result.estimates} == pytest.approx(NUMBERS)
+    assert table_breaks(tmp_path) == []
 
 
 @pytest.mark.parametrize("command", ["check", "status"])

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import polars as pl
 import pytest
 from filled_studies import filled
 from small_study import take
@@ -116,6 +117,50 @@ def test_from_init_to_publish_by_the_commands_of_the_documentation(eqlab, server
     assert again.returncode == 0, again.stdout + again.stderr
 
 
+def assert_tables_are_held_against_the_records(eqlab, out):
+    """`verify` names file, row and column of what was changed in the tables, which people read instead of the rows."""
+
+    def said(status=1):
+        done = eqlab("study", "verify", "eqbench.lock.json", "--export", "out")
+        assert done.code == status, done.out
+        return [line for line in done.out.splitlines() if line.startswith("! ")]
+
+    answers, people = out / "answers.csv", out / "participants.csv"
+    original = answers.read_bytes()
+    rows = list(csv.reader(original.decode().splitlines()))
+    assert all("\n" not in cell for row in rows for cell in row)
+    value = rows[0].index("value")
+    changed = [list(row) for row in rows]
+    changed[3][value] = str(int(rows[3][value]) + 1)
+
+    def write(lines):
+        with answers.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(lines)
+
+    write(changed)
+    (line,) = said()
+    assert line == f"! answers.csv, row 3, column value: '{changed[3][value]}', and '{rows[3][value]}' in records.jsonl"
+    write(rows[:-1])
+    assert said() == [f"! answers.csv has {len(rows) - 2:,} rows, and records.jsonl makes {len(rows) - 1}"]
+    write([["nobody", *row[1:]] for row in rows])
+    assert said() == ["! answers.csv: the names of its columns are not those of the export"]
+    write([rows[0], *(["nobody", *row[1:]] for row in rows[1:])])
+    assert said()[-1] == f"! answers.csv: {len(rows) - 1 - 3:,} more cells differ"
+    answers.write_bytes(original)
+    people.rename(out / "elsewhere")
+    assert said() == ["! participants.csv is missing"]
+    (out / "elsewhere").rename(people)
+    parquet = out / "participants.parquet"
+    kept = parquet.read_bytes()
+    frame = pl.read_parquet(parquet)
+    frame.with_columns(pl.lit("banned").alias("state")).write_parquet(parquet)
+    assert said()[0] == "! participants.parquet, row 1, column state: 'banned', and 'finished' in records.jsonl"
+    parquet.write_bytes(b"no table")
+    assert said() == ["! participants.parquet cannot be read (ComputeError)"]
+    parquet.write_bytes(kept)
+    assert said(0) == []
+
+
 def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     code, said, _ = eqlab("study", "lock", "study.toml")
     assert code == 0
@@ -151,6 +196,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     code, said, _ = eqlab("study", "verify", *against)
     assert (code, said.count("answers of 5 people as they were sealed.")) == (0, 2)
     assert "The store is under this lock; its results are interim" in said
+    assert_tables_are_held_against_the_records(eqlab, tmp_path / "out")
     for name in ("eqbench.registration.txt", "eqbench.registration.json"):
         assert "before anybody had answered a trial" in (tmp_path / name).read_text()
     code, said, _ = eqlab("study", "publish", "study.toml", "-o", "public")

@@ -15,7 +15,15 @@ from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import PANAS
 from eqlab.instruments.wording import own_wording, scales
 from eqlab.store.study.records import erase_person
-from eqlab.study.results.export import FORMATS, TABLES, codebook, export_all, export_table
+from eqlab.study.results.export import (
+    FORMATS,
+    TABLES,
+    CodebookEntry,
+    as_markdown,
+    codebook,
+    export_all,
+    export_table,
+)
 from eqlab.study.results.participants import read_participants
 
 HASH = "c0ffee" * 8
@@ -133,6 +141,16 @@ def test_codebook_explains_every_column_and_every_scale(taken):
     assert sum(entry.table == "attention" for entry in entries) == 3  # one for each instruction
     text = export_table(participation, "codebook", "md").decode()
     assert all(f"`{entry.name}`" in text for entry in entries)
+
+
+def test_words_of_a_study_are_only_words_in_the_codebook(taken):
+    """Anybody may have written a title, a scale or an anchor: no tag, link, image or further cell comes of them."""
+    hostile = "<img src=x onerror=alert(1)> [a](http://b) ![c](d) `e` | *f*\n# g"
+    entry = CodebookEntry("scale", hostile, "a`b|c", hostile, "integer", 1, 3, f"1 = {hostile}", False, hostile)
+    text = as_markdown(hostile, [entry])
+    assert not set("<>[]*`") & set(text.replace("`a'b\\|c`", "").replace("|---|", ""))
+    assert text.count("\n# ") == 0
+    assert text.splitlines()[-1].replace("\\|", "").count("|") == 9
 
 
 def test_no_panel_id_or_hash_leaves(taken, tmp_path):

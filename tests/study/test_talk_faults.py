@@ -12,6 +12,7 @@ from talk_case import ARMS, HELP, MACHINE, calls, one, talk_design, talking
 from eqlab.core.studied import Truth
 from eqlab.store.schema import answers, talk_calls, trials
 from eqlab.store.study.records import erase_person
+from eqlab.store.study.talks import calls_in
 from eqlab.study.results.participants import read_participants
 from eqlab.study.simulation.simulate import Simulation, walk
 from eqlab.study.simulation.walk import Address
@@ -40,7 +41,7 @@ def test_a_model_that_is_down_keeps_the_place_and_can_be_tried_again(tmp_path, s
         person.page = person.post("retry")
         person.until_answered()
         assert person.lines == [("you", "Hello."), ("other", "I am back.")]
-        assert [call.state for call in calls(site)] == ["retried", "done"]
+        assert [call.state for call in calls(site)] == ["retried"] * 3 + ["done"]
         events = [event.kind for event in read_participants(site.participation).events]
         assert events.count("down") == 1
 
@@ -138,6 +139,61 @@ def test_the_whole_studys_calls_are_limited_too(tmp_path, server):
         other = site.person("p-2").begin().say("Hello.", 50).until_answered()
         assert other.state == "spent"
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+@pytest.mark.parametrize("reply", [down, empty])
+def test_what_is_sent_once_more_counts_against_the_limit(tmp_path, server, reply, limit):
+    """A server that fails, or a model that says nothing, takes no more requests than the study allows."""
+    server.reply = reply
+    with talking(tmp_path, server, talk=f"max_calls = {limit}\nmax_calls_person = {limit}") as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        for _ in range(2):
+            if person.state == "down":
+                person.page = person.post("retry")
+                person.until_answered()
+        assert calls_in(site.participation).calls == limit
+        assert calls_in(site.participation).under_way == 0
+    assert len(server.requests) == limit
+
+
+def test_each_request_is_on_disk_before_it_is_sent(tmp_path, server):
+    recorded = []
+
+    def reply(body, number):
+        recorded.append(len(calls(site)))
+        return down(body, number)
+
+    server.reply = reply
+    with talking(tmp_path, server) as site:
+        assert site.person().begin().say("Hello.", 50).until_answered().state == "down"
+        assert recorded == [1, 2, 3]
+        assert [call.state for call in calls(site)] == ["lost", "retried", "retried"]
+
+
+def test_a_reply_that_was_empty_counts_against_the_limit_of_money(tmp_path, server, monkeypatch):
+    """Room for one request at its worst is not room for two."""
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        'date = "2026-01-01"\ncurrency = "USD"\nsource = "test"\n'
+        + "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 0.0\noutput = 1000.0\n' for spec in ARMS.values())
+    )
+    monkeypatch.setenv("EQLAB_PRICES", str(prices))
+    silence = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": ""}}
+    server.reply = lambda body, number: {
+        "choices": [silence],
+        "usage": {"prompt_tokens": 10, "completion_tokens": body["max_tokens"]},
+    }
+    with talking(tmp_path, server) as site:
+        site.person().begin().say("Hello.", 50).until_answered()
+        first = calls(site)[0].cost / len(server.requests)
+    asked = len(server.requests)
+    assert asked == 2
+    (tmp_path / "again").mkdir()
+    with talking(tmp_path / "again", server, talk=f"max_cost = {1.5 * first}") as site:
+        site.person().begin().say("Hello.", 50).until_answered()
+        assert sum(call.cost for call in calls(site)) <= 1.5 * first
+    assert len(server.requests) == asked + 1
 
 
 def test_money_is_reserved_at_its_worst_and_settled_at_what_it_took(tmp_path, server, monkeypatch):

@@ -11,7 +11,7 @@ from web_case import HASH, PASSWORD, Site
 from eqlab.study.talks import model_calls
 
 pytest.importorskip("fastapi")
-LIMITS = "max_cost = 2.0\nmax_calls = 50\nmax_calls_person = 10"
+LIMITS = "max_cost = 5.0\nmax_calls = 50\nmax_calls_person = 10"
 
 
 @pytest.fixture
@@ -46,18 +46,18 @@ def page_of(folder, design):
 def test_calls_tokens_and_money_against_their_limits(asked, tmp_path, eqlab, server):
     design, found = asked(ARMS.values())
     taken = found.totals
-    assert (taken.calls, taken.under_way, taken.failed) == (2, 0, 1)
+    assert (taken.calls, taken.under_way, taken.failed) == (4, 0, 3)  # the second question was sent three times
     assert found.cost == pytest.approx((11 * 1000 + 7 * 2000) / 1e6), "one reply; a server that fails bills nothing"
     assert taken.tokens == 18
     cards, told = page_of(tmp_path, design)
-    assert cards["Models asked"] == ("2", "of 50 calls at most; 0 under way, 1 failed")
+    assert cards["Models asked"] == ("4", "of 50 calls at most; 0 under way, 3 failed")
     assert cards["Tokens of models"][0] == "18"
-    assert cards["Cost of models"] == ("0.03 EUR", "of 2.00 EUR at most")
-    assert told["models"]["totals"]["calls"] == 2
+    assert cards["Cost of models"] == ("0.03 EUR", "of 5.00 EUR at most")
+    assert told["models"]["totals"]["calls"] == 4
     (tmp_path / "talk.toml").write_text(talk_text(server.url, talk=LIMITS))
     said = eqlab("study", "status", "talk.toml", "--store", "store.db")
     assert (
-        "Models were asked 2 times of 50 at most (0 under way, 1 failed): 18 tokens, cost 0.03 EUR of 2 at" in said.out
+        "Models were asked 4 times of 50 at most (0 under way, 3 failed): 18 tokens, cost 0.03 EUR of 5 at" in said.out
     )
     whole = json.loads(eqlab("study", "status", "talk.toml", "--store", "store.db", "--json").out)
     assert whole["models"]["currency"] == "EUR"

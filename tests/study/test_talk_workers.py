@@ -21,7 +21,9 @@ from web_case import SECRET
 from eqlab.store.store import Store
 from eqlab.store.study import talks
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import erase_person
 from eqlab.store.study.studies import create_study
+from eqlab.study.results.participants import read_participants
 
 pytest.importorskip("fastapi")
 
@@ -152,7 +154,7 @@ def test_a_model_that_is_down_is_down_everywhere_and_is_asked_again_once(two, se
     assert len(server.requests) == asked + 1
     here.say("Two.", 50)
     assert here.lines[-1] == ("other", "Reply to Two."), "what was wrong with the first reply is over"
-    assert [row.state for row in calls(two[0])] == ["retried", "done", "done"]
+    assert [row.state for row in calls(two[0])] == ["retried"] * asked + ["done", "done"]
 
 
 def test_asking_again_at_both_is_one_question(two, server):
@@ -207,3 +209,25 @@ def test_the_real_server_with_two_processes(tmp_path, store_url, server):
         process.stdout.close()
     asked = Counter(body["messages"][-1]["content"] for body in server.requests)
     assert asked == {f"{number} {turn}": 1 for number in range(3) for turn in range(3)}
+
+
+def test_who_is_erased_while_a_question_is_written_down_is_named_nowhere(two, server, monkeypatch):
+    """The deletion comes between looking for the person and the row of the call, from another process."""
+    server.reply = lambda body, number: "Reply."
+    here = two[0].person().begin()
+    (person,) = [one.person for one in read_participants(two[0].participation).people]
+    erasing = []
+    spent = talks._spent
+
+    def meanwhile(connection, where):
+        if not erasing:
+            erasing.append(threading.Thread(target=erase_person, args=(two[1].participation, person, "person")))
+            erasing[0].start()
+            erasing[0].join(1)  # it waits for this very row
+        return spent(connection, where)
+
+    monkeypatch.setattr(talks, "_spent", meanwhile)
+    here.post(v_says="One.", v_emotion=40)
+    erasing[0].join(30)
+    assert not erasing[0].is_alive()
+    assert person not in {row.person for row in calls(two[0])}

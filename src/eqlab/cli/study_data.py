@@ -114,10 +114,12 @@ def verify(
 ) -> None:
     """Check locks and seals: hash and signature; with --export or --study also whether the data agree with them.
 
-    The chain of events must agree with people, answers and audit trail. Under a seal everybody's answers of then must
-    be what they were, unless the person was erased since. Ends with 1 where they are not."""
+    The chain of events must agree with people, answers and audit trail, and the tables of an export with the stored
+    rows in it. Under a seal everybody's answers of then must be what they were, unless the person was erased since.
+    Ends with 1 where they are not."""
     from eqlab.store.study.lock import moment
     from eqlab.study.results.bundle import exported_breaks, exported_data
+    from eqlab.study.results.export import table_breaks
     from eqlab.study.results.lock_file import SEAL, check_seal, read_lock_file, signer, stored_breaks, stored_data
 
     holds = True
@@ -143,6 +145,8 @@ def verify(
                 else:
                     _same_lock(participation, content)
                     holds &= _say_breaks(against)
+    if export_folder is not None:
+        holds &= _say_breaks(table_breaks(export_folder))
     if not holds:
         raise typer.Exit(1)
 

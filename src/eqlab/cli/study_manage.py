@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.plain import print_text
 from eqlab.core.plural import many
 
 if TYPE_CHECKING:
@@ -88,22 +89,26 @@ def _door(file: Path, store: str, data: Path | None, status: str) -> None:
 
 
 def people(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
-    """List everybody who came, by pseudonym, with what might call for an action."""
+    """List everybody who came, by pseudonym, with what might call for an action; while a locked study is under way
+    without their arms."""
     from eqlab.cli.output import number, print_json, print_rows
     from eqlab.core.results import as_dict
     from eqlab.study.results.people import people_rows
 
     with begun_study(file, store, data) as participation:
         rows = people_rows(participation)
+        shut = participation.store.shut(participation.design.run.id)
     if as_json:
         print_json([as_dict(row) for row in rows])
         return
-    columns = ["person", "state", "arm", "page", "minutes", "silent", "flags"]
+    columns = ["person", "state", *(() if shut else ("arm",)), "page", "minutes", "silent", "flags"]
     told = [
-        [row.person, row.state, row.arm, f"{row.page}/{row.pages}", number(row.minutes, 1), f"{row.silent:.0f}",
-         ", ".join(row.flags)]
+        [row.person, row.state, *(() if shut else (row.arm,)), f"{row.page}/{row.pages}", number(row.minutes, 1),
+         f"{row.silent:.0f}", ", ".join(row.flags)]
         for row in rows
     ]  # fmt: skip
+    if shut:
+        print_text("Arms are not shown while a locked study is under way.")
     print_rows("", columns, told, right=["page", "minutes", "silent"])
 
 

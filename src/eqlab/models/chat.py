@@ -4,7 +4,7 @@ A user's settings have one meaning in every dialect (`max_tokens` is room for th
 inline reasoning is separated from its answer, kept, and never parsed."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -47,6 +47,8 @@ class ChatRequest:
     """Fields of the provider's own, sent as they are; they win over everything above."""
     user_set: frozenset[str] = frozenset()
     """Which of the fields above the user chose: they are never dropped in silence."""
+    again: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
+    """Awaited before the question is sent once more, for whatever reason. May raise LimitReached."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,9 @@ class HttpChat:
         while True:
             if self._hopeless is not None:
                 raise self._hopeless
+            if tries.sent and request.again is not None:
+                await request.again()
+            tries.sent = True
             started = await self._pace.acquire(self._nap)
             try:
                 await self._limiter.acquire(self._nap)
@@ -327,6 +330,8 @@ class HttpChat:
         if again.status != 500 or outgoing.request.schema is None or self._schema_worked or tries.blamed:
             return
         tries.blamed = True
+        if outgoing.request.again is not None:
+            await outgoing.request.again()
         bare = self._wire.build(self._endpoint, replace(outgoing.request, schema=None), self._profile)
         came = await self._post(bare)
         if isinstance(came, Incoming) and isinstance(self._wire.read(bare, came), ChatReply):
@@ -432,12 +437,12 @@ class HttpChat:
 class _Tries:
     """What one question has cost so far."""
 
-    __slots__ = ("blamed", "changes", "faults", "retries", "timed_out")
+    __slots__ = ("blamed", "changes", "faults", "retries", "sent", "timed_out")
 
     def __init__(self, faults: int) -> None:
         self.faults = faults
         self.retries = self.timed_out = self.changes = 0
-        self.blamed = False
+        self.blamed = self.sent = False
 
 
 def _alone(base_url: str) -> float:

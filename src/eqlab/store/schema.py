@@ -228,9 +228,10 @@ talk_calls = Table(
     Column("cost", Float, nullable=False),
     Index("talk_calls_by_person", "study_id", "person"),
 )
-"""Questions to models on behalf of people, written down before they are sent: `asked` (at its worst cost, and nobody
+"""Requests to models on behalf of people, each written down before it is sent: `asked` (at its worst cost, and nobody
 else asks the same before `until`), `done` (at what it took), `lost`, or `retried`: lost, and the person asked for
-another. Who is erased leaves a row without a name."""
+another; or sent once more by the server, and what it took stands with the first. Who is erased leaves a row without a
+name."""
 
 panel_events = Table(
     "panel_events",

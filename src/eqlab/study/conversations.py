@@ -15,7 +15,7 @@ from eqlab.core.errors import EqlabError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
 from eqlab.core.trials import Trial
-from eqlab.models.chat import Chat
+from eqlab.models.chat import Chat, ChatReply, ChatRequest, LimitReached
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Asked, Session, ask_one, request_of
 from eqlab.models.timeouts import Timeouts
@@ -33,6 +33,7 @@ from eqlab.store.study.talks import (
     keep_turn,
     leave_talk,
     renew_call,
+    repeat_call,
     talk_position,
 )
 from eqlab.study.talks import State, TalkView, budget_of, chain, limits_of, other_seat, talk_view
@@ -200,7 +201,22 @@ class Conversations:
         )
         if call.id is None:
             return call.why
-        meter = self._metered(session)
+        repeats: list[int] = []
+
+        async def again(worst: Amount) -> None:
+            more: Call = await self._write(
+                repeat_call,
+                self.participation,
+                call.id,
+                trial.id,
+                (worst.tokens, worst.cost),
+                limits_of(self.terms),
+            )
+            if more.id is None:
+                raise LimitReached("the study's limit of questions to models is reached")
+            repeats.append(more.id)
+
+        meter = self._metered(session, again)
         beat = asyncio.create_task(self._beat(call.id))
         down, took = "", Amount()
         try:
@@ -208,16 +224,24 @@ class Conversations:
             took = meter()
             down = next((answer.note or "lost" for answer in said if answer.status == "error"), "")
         except TimeoutError:
-            down, took = f"nothing came in {self.terms.patience:g} s", worst  # probably billed
+            down, took = f"nothing came in {self.terms.patience:g} s", meter() + worst  # probably billed
         except EqlabError as error:
             down, took = error.message, meter()
         finally:
             beat.cancel()
         answers = [answer for answer in said if answer.status != "error"]
         if not answers and not down:
-            down = "the model was not asked"
+            down = session.limit or "the model was not asked"
         await self._write(
-            end_call, self.participation, person, call.id, (took.tokens, took.cost), answers, self._chain, down[:300]
+            end_call,
+            self.participation,
+            person,
+            call.id,
+            (took.tokens, took.cost),
+            answers,
+            self._chain,
+            down[:300],
+            repeats,
         )
         return ""
 
@@ -238,11 +262,12 @@ class Conversations:
         failed = sum(answer.status in ("unparseable", "refused") for answer in position.attempts)
         return session, Planned(-1, self._benchmark, trial, 0, len(position.attempts), failed, False), answers
 
-    def _metered(self, session: Session) -> Callable[[], Amount]:
-        """Count what a session takes."""
+    def _metered(self, session: Session, again: Callable[[Amount], Awaitable[None]]) -> Callable[[], Amount]:
+        """Count what a session takes. `again` is awaited before a further request is sent."""
         budget = budget_of(self.study, self.models.values())
-        subject = session.model.subject
-        session.chat = Metered(_Hurried(session.chat), subject, budget)
+        subject, chat = session.model.subject, session.chat
+        hurried = _Hurried(chat, lambda request: again(budget.worst(subject, chat, request)))
+        session.chat = Metered(hurried, subject, budget)
         session.seats = {seat: (model, session.chat) for seat, (model, _) in session.seats.items()}
         return lambda: budget.spent
 
@@ -292,13 +317,18 @@ class _Nothing:
 
 
 class _Hurried:
-    """A model that is asked for somebody who waits: few tries."""
+    """A model that is asked one question for somebody who waits: few tries, each after the first announced."""
 
-    def __init__(self, chat: Chat) -> None:
-        self._chat = chat
+    def __init__(self, chat: Chat, again: Callable[[ChatRequest], Awaitable[None]]) -> None:
+        self._chat, self._again = chat, again
+        self._asked = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._chat, name)
 
-    async def ask(self, request: Any) -> Any:
-        return await self._chat.ask(replace(request, faults=min(request.faults, _FAULTS)))
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        if self._asked:
+            await self._again(request)
+        self._asked = True
+        few = min(request.faults, _FAULTS)
+        return await self._chat.ask(replace(request, faults=few, again=lambda: self._again(request)))

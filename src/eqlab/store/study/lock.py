@@ -17,7 +17,7 @@ from eqlab.core.runs import SIMULATED
 from eqlab.core.text import people
 from eqlab.store.engine import kept_copy, snapshot, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
-from eqlab.store.study.chain import NOTED, Link, breaks, note_breaks, note_digest, read_chain
+from eqlab.store.study.chain import NOTED, Link, breaks, mark_of, note_breaks, note_digest, read_chain
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import LOOKS, AuditEntry, audit_of, note
 
@@ -59,6 +59,8 @@ class PlanStanding:
     """Whether the study was closed before its places were filled."""
     later_looks: int = 0
     """Times at which somebody knew results after that."""
+    late: tuple[str, ...] | None = None
+    """Who finished after the study was closed, by the chain of events; None in exports from before it was kept."""
 
     @property
     def label(self) -> Label:
@@ -181,45 +183,50 @@ def standing(
     with snapshot(participation.store.engine) as connection:
         lock = _read(connection, study)
         first = _answers(connection, participation.design)[1]
-        removed = _removed(connection, study)
         simulated = _simulated(connection, study)
         done, shut, planned = _places(connection, study)
         entries = audit_of(connection, study)
-        looks = [entry for entry in entries if entry.action in LOOKS and entry.detail.get("label") != "simulated"]
         ruled = lock is not None and "sample" in lock.plan
-        closed = _closed(connection, study) if ruled else None
-        in_time, last = _ended(connection, study, closed)
+        links = read_chain(connection, study)
+        place = _places_in(links)
+        removed = _removed(connection, study, [entry for entry in entries if place(entry) >= 0])
+        locked = max((entry for entry in entries if entry.action == "locked"), key=place, default=None)
+        looks = [entry for entry in entries if entry.action in LOOKS and not _rehearsed(entry, locked, place)]
+        end = min((entry for entry in entries if entry.action == "closed"), key=place, default=None) if ruled else None
+        ends = _ends(connection, study, links)
+        full = _full(links, planned) if ruled else None
+        after_full = [one for one in ends if full and one.number > full.number]
+        in_time = [one for one in ends if (end is None or one.is_before(end, place)) and one not in after_full]
         torn = breaks(connection, participation.design, lock.at) if ruled and lock else note_breaks(connection, study)
         if ruled and planned != (meant := sum(1 for _ in participation.design.places())):
             torn.append(f"the tables hold {many(planned, 'place')}, and the study has {meant}")
-        finished = _ended(connection, study, None)[0]
-        if ruled and done != finished:
-            torn = torn or [f"the tables hold {many(done, 'filled place')}, and {people(finished)} finished"]
-            done = min(done, finished)
-        links = read_chain(connection, study)
+        if ruled and done != len(ends):
+            torn = torn or [f"the tables hold {many(done, 'filled place')}, and {people(len(ends))} finished"]
+            done = min(done, len(ends))
         if lock is not None and _relocked(lock, entries):
             torn.append("the lock is not the one that was made")
-    place = _places_in(links)
-    full = _full(links, planned)
-    refilled = sum(link.kind == "finished" and link.number > full.number for link in links) if ruled and full else 0
-    if refilled and not torn:
-        torn.append(f"every place had been filled, and {people(refilled)} filled one that was opened again after that")
+    if after_full and not torn:
+        again = people(len(after_full))
+        torn.append(f"every place had been filled, and {again} filled one that was opened again after that")
     early = tuple(entry for entry in looks if _early_look(entry))
     now = plan_of(participation.design, version, code, libraries if ruled else None)
     late = max((entry.detail.get("answered", 0) for entry in entries if entry.action == "locked"), default=0)
+    if ruled and removed.untold and not torn:
+        torn.append(f"no event tells that {people(removed.untold)} was shut out, and the audit trail does")
     reason = _objection(lock, first, late, removed, now) or "; ".join(torn)
-    closed_early = closed is not None and in_time + shut < planned
-    settled = (full.at if full else last) if ruled and in_time + shut >= planned else closed
+    closed_early = end is not None and len(in_time) + shut < planned
+    filled = full.at if full else max((one.at for one in in_time), default=None)
+    settled = filled if ruled and len(in_time) + shut >= planned > 0 else end.at if end else None
     close = (
         ""
-        if closed is None
-        else f"was closed on {moment(closed)} with {in_time} of {many(planned, 'planned place')} filled"
+        if end is None
+        else f"was closed on {moment(end.at)} with {len(in_time)} of {many(planned, 'planned place')} filled"
     )
-    end = min((entry for entry in entries if entry.action == "closed"), key=place, default=None)
     if closed_early and not reason and end and any(_before(entry, end, place) for entry in early):
         reason = f"the study {close}, after somebody had looked at results"
     after = 0 if settled is None else sum(entry.at >= settled for entry in looks if entry not in early)
-    more = (done + shut, planned, simulated, early, settled, closed_early, after)
+    late_people = tuple(one.person for one in ends if one not in in_time)
+    more = (done + shut, planned, simulated, early, settled, closed_early, after, late_people)
     if simulated:
         return PlanStanding(False, f"{simulated} of the people are simulated", lock, first, *more)
     if reason or lock is None:
@@ -239,7 +246,9 @@ class _Removed:
     unlocked: int
     """Had answered before the plan was locked."""
     by_researcher: int
-    """Had answered a trial and were erased, banned or released by a researcher."""
+    """Had answered a trial and were erased, banned or released by a researcher, whoever has deleted them since."""
+    untold: int
+    """Were banned or released as the audit trail tells, and no event does."""
 
 
 def _objection(lock: Lock | None, first: float | None, late: int, removed: _Removed, plan: Mapping[str, Any]) -> str:
@@ -324,14 +333,23 @@ def _answers(connection: Connection, design: Design) -> tuple[int, float | None]
     return int(count), first
 
 
-def _removed(connection: Connection, study: str) -> _Removed:
+def _rehearsed(look: AuditEntry, locked: AuditEntry | None, place: Place) -> bool:
+    """Whether a look was at simulated people. Under a lock there are none."""
+    return look.detail.get("label") == "simulated" and (locked is None or _before(look, locked, place))
+
+
+def _removed(connection: Connection, study: str, entries: Sequence[AuditEntry]) -> _Removed:
     query = select(events.c.kind, events.c.detail).where(
         events.c.study_id == study, events.c.kind.in_(("erased", "banned", "released"))
     )
     told = [(row.kind, json.loads(row.detail)) for row in connection.execute(query)]
+    ours = [(kind, detail) for kind, detail in told if detail.get("by") == "researcher" or detail.get("shut_out")]
+    shut_out = sum(entry.action in ("banned", "released") for entry in entries)
+    shut_out_told = sum(detail.get("shut_out", 0) if kind == "erased" else 1 for kind, detail in ours)
     return _Removed(
         sum(bool(detail.get("answered_unlocked")) for _, detail in told),
-        sum(detail.get("by") == "researcher" and bool(detail.get("answered")) for _, detail in told),
+        sum(bool(detail.get("answered")) for _, detail in ours),
+        max(shut_out - shut_out_told, 0),
     )
 
 
@@ -360,22 +378,30 @@ def _places(connection: Connection, study: str) -> tuple[int, int, int]:
     return counts.get("done", 0), counts.get("shut", 0), sum(counts.values())
 
 
-def _ended(connection: Connection, study: str, by: float | None) -> tuple[int, float | None]:
-    """How many have finished in a place, by this time, and when the last of them did."""
-    query = select(func.count(), func.max(participants.c.ended_at)).where(
+@dataclass(frozen=True, slots=True)
+class _End:
+    """That somebody finished in a place."""
+
+    person: str
+    at: float
+    number: int
+    """Of its link in the chain; -1 without one, as in studies from before there was a chain."""
+
+    def is_before(self, end: AuditEntry, place: Place) -> bool:
+        """Whether it was before the end of the study: by the chain, for a clock can be set."""
+        return self.number < place(end) if min(self.number, place(end)) >= 0 else self.at <= end.at
+
+
+def _ends(connection: Connection, study: str, links: Sequence[Link]) -> list[_End]:
+    numbers = {link.mark: link.number for link in links if link.kind == "finished"}
+    query = select(participants.c.person, participants.c.ended_at).where(
         participants.c.study_id == study,
         participants.c.state == "finished",
-        participants.c.ended_at <= by if by is not None else participants.c.ended_at.is_not(None),
+        participants.c.ended_at.is_not(None),
     )
-    count, last = connection.execute(query).one()
-    return int(count), last
-
-
-def _closed(connection: Connection, study: str) -> float | None:
-    """When a study was closed for good; None if it is not."""
-    if connection.execute(select(studies.c.status).where(studies.c.id == study)).scalar() != "closed":
-        return None
-    return min((entry.at for entry in audit_of(connection, study) if entry.action == "closed"), default=None)
+    return [
+        _End(row.person, row.ended_at, numbers.get(mark_of(study, row.person), -1)) for row in connection.execute(query)
+    ]
 
 
 def moment(at: float) -> str:

@@ -15,6 +15,7 @@ from eqlab.core.forms import problems, settled
 from eqlab.core.moves import ENDED, Arrival, ConsentMove, FilledPage, Saved, State, Why
 from eqlab.core.runs import SIMULATED, is_simulated
 from eqlab.core.trials import Trial
+from eqlab.store.engine import take_turn
 from eqlab.store.schema import answers, arrivals, panel_ids, participants, planned, studies, tombstones
 from eqlab.store.study import places
 from eqlab.store.study.places import Changes, Person, find_people
@@ -74,8 +75,10 @@ class Admission:
         buried = {arrival.tombstone for arrival in arrivals if arrival.tombstone is not None}
         self._buried = set(connection.execute(_BURIED, {**study, "hashes": sorted(buried)}).scalars()) if buried else ()
         self._free = places.anything_free(connection, design.study.id, now)
-        self._status, self._locked = connection.execute(_STANDS, study).one()
         simulated = any(arrival.simulated for arrival in arrivals)
+        if simulated:  # not beside a lock that is just being made
+            take_turn(connection, f"lock {design.study.id}")
+        self._status, self._locked = connection.execute(_STANDS, study).one()
         self._begun = simulated and connection.execute(_SOMEBODY, study).first() is not None
 
     def let_in(self, arrival: Arrival) -> Saved:

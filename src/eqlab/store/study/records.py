@@ -174,9 +174,13 @@ def erase_cleanly(
         early = any(locked is None or at <= locked for at in answered.values())
         _bury(connection, study, person)
         turns = _own_turns(connection, participation, person)
+        shut_out = _shut_out(connection, study, person)
+        for other in _other_browsers(connection, study, person):
+            _delete(connection, participation, other)
         gone = _delete(connection, participation, person)
         if not is_simulated(person):
             detail = {"by": by, "answered_unlocked": early, "answered": len(answered), "arm": row.arm}
+            detail |= {"shut_out": shut_out} if shut_out else {}
             happened = {"study_id": study, "at": now, "kind": "erased", "detail": json.dumps(detail)}
             connection.execute(insert(events), happened)
             if by == "researcher":
@@ -186,6 +190,14 @@ def erase_cleanly(
             forget_in_audit(connection, study, person)
     engine = participation.store.engine
     return gone, erase_in_copies(engine, study, person, turns) and scrub(engine)
+
+
+def _shut_out(connection: Connection, study: str, person: str) -> int:
+    """How often a researcher has banned or released somebody: what stays known when their events go."""
+    query = select(events.c.detail).where(
+        events.c.study_id == study, events.c.person == person, events.c.kind.in_(("banned", "released"))
+    )
+    return sum(json.loads(detail).get("by") == "researcher" for detail in connection.execute(query).scalars())
 
 
 def clear_simulated(participation: Participation, who: str = "") -> int:
@@ -211,6 +223,13 @@ def _bury(connection: Connection, study: str, person: str) -> None:
     for mark in connection.execute(own).scalars():
         if mark is not None:
             connection.execute(insert(tombstones), {"study_id": study, "hash": mark})
+
+
+def _other_browsers(connection: Connection, study: str, person: str) -> list[str]:
+    """Who came with the id that became this person's, without consenting: their rows would lead from its mark to it."""
+    own = select(panel_ids.c.hash).where(panel_ids.c.study_id == study, panel_ids.c.person == person)
+    same = select(arrivals.c.person).where(arrivals.c.study_id == study, arrivals.c.hash.in_(own))
+    return sorted(connection.execute(same.where(arrivals.c.person != person)).scalars())
 
 
 def find_by_panel(participation: Participation, panel_hash: str) -> str | None:

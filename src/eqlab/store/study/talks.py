@@ -70,6 +70,7 @@ class Call:
 @dataclass(frozen=True, slots=True)
 class CallTotals:
     calls: int
+    """Requests that went out, those that were sent once more included."""
     under_way: int
     """Or left behind by a crash; their tokens and cost are counted at their worst."""
     failed: int
@@ -142,10 +143,9 @@ def begin_call(
     """Write down a question to a model before it is sent, if the limits allow it with everything that is under way at
     its worst, and nobody is asking the same or has in vain."""
     study, now = participation.study.id, participation.clock()
-    mine = (talk_calls.c.study_id == study, talk_calls.c.person == person)
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"talk {study}")
-        who = find_people(connection, study, [person]).get(person)
+        who = find_people(connection, study, [person], lock=True).get(person)  # or nobody, once they are erased
         position = _position(connection, participation, who, chain) if who else None
         if (
             position is None or position.pending is None or position.pending.id != trial
@@ -153,20 +153,47 @@ def begin_call(
             return Call(None, "gone")
         if position.asked:
             return Call(None, position.asked)
-        every = _spent(connection, (talk_calls.c.study_id == study,))
-        own = _spent(connection, mine)
-        tokens, cost = worst
-        if every[0] >= limits.calls or own[0] >= limits.calls_person:
-            return Call(None, "spent")
-        if limits.cost is not None and every[1] + cost > limits.cost:
-            return Call(None, "spent")
-        if limits.cost_person is not None and own[1] + cost > limits.cost_person:
-            return Call(None, "spent")
-        row = {
-            "study_id": study, "person": person, "trial_id": trial, "at": now, "until": now + seconds,
-            "state": "asked", "tokens": tokens, "cost": cost,
-        }  # fmt: skip
-        made = connection.execute(insert(talk_calls), row).inserted_primary_key
+        return _record(connection, study, person, trial, worst, limits, now, now + seconds)
+
+
+def repeat_call(
+    participation: Participation, call: int, trial: str, worst: tuple[int, float], limits: CallLimits
+) -> Call:
+    """Write down that the question of a call is sent once more, if the limits allow it. Until the call ends, it counts
+    at its worst."""
+    study, now = participation.study.id, participation.clock()
+    with writing(participation.store.engine) as connection:
+        take_turn(connection, f"talk {study}")
+        person = connection.execute(select(talk_calls.c.person).where(talk_calls.c.id == call)).scalar()
+        if person is None or not find_people(connection, study, [person], lock=True):
+            return Call(None, "gone")
+        return _record(connection, study, person, trial, worst, limits, now, now)
+
+
+def _record(
+    connection: Connection,
+    study: str,
+    person: str,
+    trial: str,
+    worst: tuple[int, float],
+    limits: CallLimits,
+    now: float,
+    until: float,
+) -> Call:
+    every = _spent(connection, (talk_calls.c.study_id == study,))
+    own = _spent(connection, (talk_calls.c.study_id == study, talk_calls.c.person == person))
+    tokens, cost = worst
+    if every[0] >= limits.calls or own[0] >= limits.calls_person:
+        return Call(None, "spent")
+    if limits.cost is not None and every[1] + cost > limits.cost:
+        return Call(None, "spent")
+    if limits.cost_person is not None and own[1] + cost > limits.cost_person:
+        return Call(None, "spent")
+    row = {
+        "study_id": study, "person": person, "trial_id": trial, "at": now, "until": until,
+        "state": "asked", "tokens": tokens, "cost": cost,
+    }  # fmt: skip
+    made = connection.execute(insert(talk_calls), row).inserted_primary_key
     return Call(int(made[0]) if made else None)
 
 
@@ -198,13 +225,17 @@ def end_call(
     said: Sequence[Answer],
     chain: Chain,
     down: str = "",
+    repeats: Sequence[int] = (),
 ) -> Kept:
-    """What a call took, and what came of it: both on disk, or neither. What comes too late, after the person has gone
-    on, stopped or been erased, is kept nowhere. `down`: why no reply came, in a word."""
+    """What a call and its repeats took, and what came of them: both on disk, or neither. What comes too late, after the
+    person has gone on, stopped or been erased, is kept nowhere. `down`: why no reply came, in a word."""
 
     def settle(connection: Connection) -> None:
         values = {"state": "lost" if down else "done", "tokens": took[0], "cost": took[1], "until": 0.0}
         connection.execute(update(talk_calls).where(talk_calls.c.id == call).values(**values))
+        if repeats:
+            nothing = {"state": "retried", "tokens": 0, "cost": 0.0, "until": 0.0}
+            connection.execute(update(talk_calls).where(talk_calls.c.id.in_(repeats)).values(**nothing))
 
     def end(connection: Connection, who: Person, changes: Changes) -> Kept:
         settle(connection)

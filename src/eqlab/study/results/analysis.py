@@ -12,6 +12,7 @@ from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from pathlib import Path
 
 from eqlab.core.design import Design
@@ -367,6 +368,8 @@ def _outside(person: Participant, status: PlanStanding) -> bool:
     """Whether somebody is not in the result by the rule that a plan since 0.3 has."""
     if not status.in_places:
         return False
+    if status.late is not None:
+        return person.state != "finished" or person.person in status.late
     late = status.settled_at is not None and person.ended_at is not None and person.ended_at > status.settled_at
     return person.state != "finished" or late
 
@@ -442,9 +445,28 @@ def analysis_code() -> tuple[str, str]:
 def analysis_libraries() -> Mapping[str, str]:
     """Versions of Python, of the libraries that calculate, and of packages that bring a kind of study or benchmark."""
     points = [point for group in ("eqlab.benchmarks", GROUP) for point in entry_points(group=group)]
-    others = {point.dist.name: point.dist.version for point in points if point.dist is not None}
+    others = {
+        point.dist.name: f"{point.dist.version} (source {_source_of(point.module)})"
+        for point in points
+        if point.dist is not None
+    }
     python = ".".join(platform.python_version_tuple()[:2])
     return {"python": python, **{name: version(name) for name in _LIBRARIES}, **others}
+
+
+def _source_of(module: str) -> str:
+    """The start of a hash of all sources of the package that a module is in, whatever version it calls itself."""
+    spec = find_spec(module.partition(".")[0])
+    folders = [Path(one) for one in spec.submodule_search_locations or ()] if spec else []
+    found = sorted((str(path.relative_to(folder)), path) for folder in folders for path in folder.rglob("*.py"))
+    if spec and spec.origin and not folders:
+        found = [(module, Path(spec.origin))]
+    whole = hashlib.sha256()
+    for name, path in found:
+        content = path.read_bytes().replace(b"\r\n", b"\n")
+        whole.update(f"{name}\0{len(content)}\0".encode())
+        whole.update(content)
+    return whole.hexdigest()[:32]
 
 
 def imported_sources(root: Traversable, first: Iterable[str]) -> dict[str, bytes]:

@@ -25,7 +25,7 @@ from eqlab.store.study.researchers import AuditEntry
 from eqlab.store.study.studies import stored_file
 from eqlab.study.results.analysis import StudyAnalysis, analyse_roll, analysis_code
 from eqlab.study.results.lock_file import Given
-from eqlab.study.results.participants import participants_of
+from eqlab.study.results.participants import Participants, participants_of
 
 STUDY, RECORDS, QUESTIONS, RESULT, FILE = "study.json", "records.jsonl", "questions.jsonl", "result.json", "study.toml"
 SCRIPT = "redo.py"
@@ -79,13 +79,18 @@ def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
     for name, wanted in about["sha256"].items():
         if hashlib.sha256(_read(folder, name).encode()).hexdigest() != wanted:
             raise DataError(f"{folder / name} is not the file that was exported.", "Take the whole export again.")
-    design = _design(folder, about)
-    participants = participants_of(design, _records(folder))
+    design, participants = exported_people(folder)
     analysis = analyse_roll(design, participants, standing_from_plain(about["standing"]))
     then, now = json.loads(_read(folder, RESULT)), json.loads(json.dumps(summary(analysis)))
     if about["eqlab"] != analysis_code()[0]:  # another version may say the same numbers in other words
         now["sentence"] = then["sentence"]
     return analysis, differences(then, now)
+
+
+def exported_people(folder: Path) -> tuple[Design, Participants]:
+    """The design of an export, and everybody in its stored rows."""
+    design = _design(folder, json.loads(_read(folder, STUDY)))
+    return design, participants_of(design, _records(folder))
 
 
 def exported_data(folder: Path) -> tuple[list[Link], Given]:

@@ -4,12 +4,14 @@ and their hashes are in none of them; rows come in one order whatever the store.
 The codebook of a study's exports: every variable of every table with its type and meaning, which the tables are made
 of, and every scale with its words, range, anchors, key and source."""
 
+import csv
 import io
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -18,13 +20,14 @@ from eqlab.core.design import Design, steps_to_json
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Number, Scale, Several
 from eqlab.core.moves import State
+from eqlab.core.plural import many
 from eqlab.core.runs import is_simulated
 from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event
 from eqlab.study.results.analysis import analyse
-from eqlab.study.results.bundle import write_bundle
+from eqlab.study.results.bundle import RECORDS, exported_people, write_bundle
 from eqlab.study.results.participants import (
     Given,
     Participant,
@@ -33,6 +36,7 @@ from eqlab.study.results.participants import (
     read_participants,
     score_columns,
 )
+from eqlab.tables.cells import safe
 from eqlab.tables.data import safe_csv
 from eqlab.tables.labelled import LABELLED, Variable, labelled_file, variables_frame
 
@@ -235,7 +239,7 @@ def _answer_range(field: Field) -> tuple[str, int | None, int | None, str]:
 
 def as_markdown(title: str, entries: Sequence[CodebookEntry]) -> str:
     """For reading: columns table by table, then the scales."""
-    lines = [f"# Codebook: {_plain(title)}", ""]
+    lines = [f"# Codebook: {safe(title)}", ""]
     for table in dict.fromkeys(entry.table for entry in entries if entry.part == "column"):
         own = [entry for entry in entries if entry.part == "column" and entry.table == table]
         lines += [f"## {table}", "", "| column | type | meaning | values |", "|---|---|---|---|"]
@@ -254,16 +258,15 @@ def _scale_line(entry: CodebookEntry) -> str:
     belongs = " ".join(part for part in (entry.table, entry.item, entry.instrument) if part)
     origin = "; ".join(part for part in (entry.source, entry.licence) if part)
     cells = (
-        belongs,
-        f"`{entry.name}`",
-        entry.meaning,
+        safe(entry.meaning),
         "" if entry.low is None else f"{entry.low} to {entry.high}",
-        entry.anchors,
+        safe(entry.anchors),
         "yes" if entry.reverse else "no",
-        entry.right or "",
-        origin,
+        safe(entry.right or ""),
+        safe(origin),
     )
-    return "| " + " | ".join(_plain(cell) for cell in cells) + " |"
+    name = _plain(entry.name).replace("`", "'")
+    return f"| {safe(belongs)} | `{name}` | {' | '.join(cells)} |"
 
 
 def _plain(text: str) -> str:
@@ -275,6 +278,8 @@ What = Literal["answers", "participants", "events", "questions", "codebook"]
 Format = Literal["csv", "parquet", "md"]
 TABLES: tuple[What, ...] = ("answers", "participants", "events", "questions", "codebook")
 FORMATS: tuple[Format, ...] = ("csv", "parquet")
+_MOST_BREAKS, _LONGEST_SHOWN = 3, 60
+"""Cells of a file that are told where they differ from the records, and characters of each."""
 
 
 def export_table(participation: Participation, what: What, fmt: Format) -> bytes:
@@ -283,7 +288,7 @@ def export_table(participation: Participation, what: What, fmt: Format) -> bytes
         raise UsageError(f"There is no export '{what}.{fmt}'.", f"There are {', '.join(TABLES)} as csv or parquet.")
     if what == "codebook":
         return _codebook(participation, fmt)
-    return _content(_frame(participation, what, read_participants(participation)), fmt)
+    return _content(_frame(participation.design, what, read_participants(participation)), fmt)
 
 
 def export_all(
@@ -299,9 +304,9 @@ def export_all(
         raise UsageError(f"There is no format '{labelled}'.", "Write sav (SPSS) or dta (Stata).")
     found = analyse(participation, who, "exported")  # that somebody looks is on disk before there is anything to see
     participants = read_participants(participation)
-    frames: dict[str, pl.DataFrame] = {what: _frame(participation, what, participants) for what in TABLES[:-1]}
-    if participation.design.talks:
-        frames["talks"] = variables_frame(TALKS, talk_rows(participants.people))
+    frames: dict[str, pl.DataFrame] = {
+        what: _frame(participation.design, what, participants) for what in tables(participation.design)
+    }
     written: list[tuple[Path, int | None]] = []
     for what, frame in frames.items():
         for fmt in FORMATS:
@@ -330,15 +335,16 @@ def _codebook(participation: Participation, fmt: Format) -> bytes:
     return _content(pl.DataFrame([asdict(entry) for entry in entries], schema=schema), fmt)
 
 
-def _frame(participation: Participation, what: str, participants: Participants) -> "pl.DataFrame":
+def _frame(design: Design, what: str, participants: Participants) -> "pl.DataFrame":
     if what == "answers":
         return variables_frame(ANSWERS, (row for person in participants.people for row in _answers(person)))
     if what == "questions":
-        return variables_frame(QUESTIONS, (_question(trial) for trial in participation.design.trials.values()))
+        return variables_frame(QUESTIONS, (_question(trial) for trial in design.trials.values()))
     if what == "events":
         return variables_frame(EVENTS, (_event(event) for event in participants.events))
-    people = (_person(person) for person in participants.people)
-    return variables_frame(participant_variables(participation.design), people)
+    if what == "talks":
+        return variables_frame(TALKS, talk_rows(participants.people))
+    return variables_frame(participant_variables(design), (_person(person) for person in participants.people))
 
 
 def _content(frame: "pl.DataFrame", fmt: Format) -> bytes:
@@ -347,6 +353,64 @@ def _content(frame: "pl.DataFrame", fmt: Format) -> bytes:
     kept = io.BytesIO()
     frame.write_parquet(kept)
     return kept.getvalue()
+
+
+def table_breaks(folder: Path) -> list[str]:
+    """Where the tables of an export differ from the stored rows that it holds as well: the first differences of each
+    file. A CSV that is not there is a difference, a Parquet file is not."""
+    import polars as pl
+
+    design, participants = exported_people(folder)
+    found = []
+    for what in tables(design):
+        wanted = _cells(safe_csv(_frame(design, what, participants)))
+        for fmt in FORMATS:
+            path = folder / f"{what}.{fmt}"
+            if path.exists():
+                try:
+                    content = path.read_bytes() if fmt == "csv" else safe_csv(pl.read_parquet(path))
+                    found += _cell_breaks(path.name, wanted, _cells(content))
+                except (ValueError, OSError, pl.exceptions.PolarsError) as error:
+                    found.append(f"{path.name} cannot be read ({type(error).__name__})")
+            elif fmt == "csv":
+                found.append(f"{path.name} is missing")
+    return found
+
+
+def _cells(content: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+
+
+def _cell_breaks(name: str, wanted: list[list[str]], there: list[list[str]]) -> list[str]:
+    """Row 1 is the one below the names of the columns."""
+    if not there or there[0] != wanted[0]:
+        return [f"{name}: the names of its columns are not those of the export"]
+    found = [
+        f"{name}, row {number}, column {column}: {_shown(cell)}, and {_shown(stored)} in {RECORDS}"
+        for number, (own, row) in enumerate(zip(wanted[1:], there[1:], strict=False), start=1)
+        for column, stored, cell in zip_longest(wanted[0], own, row, fillvalue="")
+        if not _same(cell, stored)
+    ]
+    rest = len(found) - _MOST_BREAKS
+    if rest > 0:
+        found[_MOST_BREAKS:] = [f"{name}: {many(rest, 'more cell differs', 'more cells differ')}"]
+    if len(there) != len(wanted):
+        found.append(f"{name} has {many(len(there) - 1, 'row')}, and {RECORDS} makes {len(wanted) - 1}")
+    return found
+
+
+def _same(cell: str, stored: str) -> bool:
+    """As text, or as JSON: a number and the order of keys may be written in other ways."""
+    if cell == stored:
+        return True
+    try:
+        return bool(json.loads(cell) == json.loads(stored))
+    except ValueError:
+        return False
+
+
+def _shown(cell: str) -> str:
+    return repr(cell if len(cell) <= _LONGEST_SHOWN else f"{cell[:_LONGEST_SHOWN]}…") if cell else "empty"
 
 
 def _answers(person: Participant) -> Iterator[dict[str, Any]]:

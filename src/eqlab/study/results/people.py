@@ -48,8 +48,10 @@ class PersonRow:
 
 
 def people_rows(participation: Participation) -> list[PersonRow]:
-    """The last who came first."""
+    """The last who came first. While a locked study is under way without their arms, which beside the flags would be a
+    look at results."""
     now = participation.clock()
+    shut = participation.store.shut(participation.design.run.id)
     rows = []
     for person in reversed(read_participants(participation).people):
         flags = [
@@ -67,7 +69,7 @@ def people_rows(participation: Participation) -> list[PersonRow]:
             PersonRow(
                 person.person,
                 person.state,
-                person.arm or "",
+                "" if shut else person.arm or "",
                 person.page + 1,
                 len(person.steps),
                 (end - person.arrived_at) / 60,

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.forms import Scale
 from eqlab.core.runs import is_simulated
 from eqlab.core.text import people as people_in_words
 from eqlab.core.trials import Trial
@@ -24,7 +25,7 @@ from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import summary
-from eqlab.study.results.export import public_talk_rows
+from eqlab.study.results.export import ANSWERS, PARTICIPANTS, QUESTIONS, TALKS, public_talk_rows
 from eqlab.study.results.participants import Participant, read_participants
 from eqlab.tables.data import safe_csv
 
@@ -38,6 +39,14 @@ _TRAITS = ("question", "quiz", "attention", "gold")
 """Pages that are told of by traits only."""
 _LONG_VISITS = (5, 10, 20, 40)
 """Minutes between which the length of a visit is told."""
+_EXPORTED = {one.name: one.meaning for one in (*TALKS, *QUESTIONS, *PARTICIPANTS, *ANSWERS)}
+_RELEASED = {
+    "person": "name, drawn anew for this release",
+    "position": "number of the page on the person's way, from 0",
+    "seconds": "seconds on the page, rounded to tens, at most 600",
+    "words": "length of what was said, in words, rounded to tens",
+}
+"""What columns of a release mean where it is not what they mean in an export."""
 _UNPROTECTED = (
     "the answers themselves, how far somebody came, and the arm: whoever knows how somebody answered a few pages can "
     "find the rest of their answers, also in another release of this study; whether the consent tells people so is not "
@@ -62,7 +71,8 @@ def publish(
         )
     secrets.SystemRandom().shuffle(people)  # the order of arrival would tell the time
     names = {person.person: f"p{number:04d}" for number, person in enumerate(people, start=1)}
-    traits = coarsen(traits_of(people), smallest)
+    candidates = traits_of(people)
+    traits = coarsen(candidates, smallest)
     tables = {
         "people": public_people(people, names, traits),
         "answers": public_answers(people, names, times=times),
@@ -72,6 +82,7 @@ def publish(
         tables["talks"] = public_talk_rows(people, names)
     content = {name: safe_csv(pl.DataFrame(rows, infer_schema_length=None)) for name, rows in tables.items()}
     check_groups(content["people"], traits, smallest)
+    content["codebook"] = safe_csv(pl.DataFrame(public_codebook(tables, candidates, traits)))
     told = {
         "study": participation.study.id,
         "simulated": analysis.standing.simulated,
@@ -102,27 +113,34 @@ class Trait:
     name: str
     ladder: tuple[tuple[str, ...], ...]
     """Everybody's values, coarser with every step; below the last step the trait is left out."""
+    meanings: tuple[str, ...] = ()
+    """What the values of each step mean."""
 
 
 def traits_of(people: Sequence[Participant]) -> list[Trait]:
     """The least needed for an analysis first: where two would do, that one is made coarser."""
 
-    def trait(name: str, *steps: Callable[[Participant], Any]) -> Trait:
-        return Trait(name, tuple(tuple(str(step(participant)) for participant in people) for step in steps))
+    def trait(name: str, *steps: Callable[[Participant], Any], meaning: str = "", coarser: str = "") -> Trait:
+        ladder = tuple(tuple(str(step(participant)) for participant in people) for step in steps)
+        return Trait(name, ladder, (meaning or _EXPORTED[name], f"made coarser: {coarser}"))
 
     gold = any(page.kind == "gold" for participant in people for page in participant.given)
     return [
-        trait("minutes", _minutes),
-        trait("too_fast", lambda one: one.too_fast, lambda one: one.too_fast > 0),
-        trait("quiz_attempts", lambda one: one.quiz_attempts, lambda one: one.quiz_attempts > 1),
+        trait("minutes", _minutes, meaning="minutes from consent to the end, of those who came to it, in five steps"),
+        trait("too_fast", lambda one: one.too_fast, lambda one: one.too_fast > 0, coarser="whether it was 1 or more"),
+        trait("quiz_attempts", lambda one: one.quiz_attempts, lambda one: one.quiz_attempts > 1,
+              coarser="whether it was 2 or more"),
         trait("straight_lining", lambda one: bool(one.straight_lining)),
-        trait("attention_failed", lambda one: one.checks(False), lambda one: one.checks(False) > 0),
-        *([trait("gold_failed", lambda one: one.gold(False), lambda one: one.gold(False) > 0)] if gold else ()),
+        trait("attention_failed", lambda one: one.checks(False), lambda one: one.checks(False) > 0,
+              coarser="whether it was 1 or more"),
+        *([trait("gold_failed", lambda one: one.gold(False), lambda one: one.gold(False) > 0,
+                 coarser="whether it was 1 or more")] if gold else ()),
         trait("device", lambda one: one.device or ""),
         trait("language", lambda one: one.language),
         *_questions(people),
-        trait("state", lambda one: one.state, lambda one: "finished" if one.complete else "other"),
-    ]
+        trait("state", lambda one: one.state, lambda one: "finished" if one.complete else "other",
+              coarser="finished (also extra), or other"),
+    ]  # fmt: skip
 
 
 def _minutes(person: Participant) -> str:
@@ -139,13 +157,24 @@ def _questions(people: Sequence[Participant]) -> list[Trait]:
     given = [_said(person) for person in people]
     keys = {key: None for said in given for key in said}  # in the order of asking
     short = Counter(scale for _, scale in keys)
+    scales = {
+        (one.trial.id, scale.key): scale
+        for person in people
+        for one in person.counted
+        for scale in one.trial.form.scales
+    }
     return [
         Trait(
             f"about_{scale}" if short[scale] == 1 else f"about_{trial}_{scale}",
             (tuple("" if (value := said.get((trial, scale))) is None else str(value) for said in given),),
+            (_asked(scales[trial, scale]),),
         )
         for trial, scale in keys
     ]
+
+
+def _asked(scale: Scale) -> str:
+    return f"{scale.text} ({'; '.join(f'{value} = {label}' for value, label in scale.anchors)})"
 
 
 def _said(person: Participant) -> dict[tuple[str, str], int]:
@@ -246,6 +275,30 @@ def public_answers(people: Sequence[Participant], names: Mapping[str, str], *, t
                     row["seconds"] = None if one.seconds is None else min(10 * round(one.seconds / 10), 600)
                 rows.append(row)
     return sorted(rows, key=lambda row: (row["person"], row["position"], row["scale"]))
+
+
+def public_codebook(
+    tables: Mapping[str, Sequence[Mapping[str, Any]]], candidates: Sequence[Trait], traits: Mapping[str, Sequence[str]]
+) -> list[dict[str, str]]:
+    """What every column of the release means, how coarse the traits are, and which were left out."""
+    told = _RELEASED | {one.name: _as_released(one, traits.get(one.name)) for one in candidates}
+    columns = [(table, name) for table, rows in tables.items() for name in (rows[0] if rows else ())]
+    columns += [("people", one.name) for one in candidates if one.name not in traits]
+    return [{"table": table, "column": name, "meaning": told.get(name) or _EXPORTED[name]} for table, name in columns]
+
+
+def _as_released(trait: Trait, values: Sequence[str] | None) -> str:
+    """With the step of the ladder on which somebody's values stand."""
+    if values is None:
+        return f"left out, since too few people share it: {trait.meanings[0]}"
+    step = next(
+        number
+        for number, own in enumerate(trait.ladder)
+        if all(value in (HIDDEN, fine) for value, fine in zip(values, own, strict=True))
+    )
+    coarser = f"; {trait.meanings[step]}" if step else ""
+    hidden = f"; {HIDDEN}: hidden, with all others of these columns" if HIDDEN in values else ""
+    return f"{trait.meanings[0]}{coarser}{hidden}"
 
 
 def _question(trial: Trial) -> dict[str, Any]:

@@ -23,6 +23,7 @@ Rows = list[dict[str, str]]
 Floats = npt.NDArray[np.float64]
 HEADLINE = "headline"
 """The study's first number, which is called as the items are where they are somebody's own."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 EXACT, FITTED = 1e-6, 0.02
 """Fitted models may differ a little: two programs climb the same hill in different ways."""
 
@@ -78,8 +79,10 @@ def _in_place(row: dict[str, str], standing: Mapping[str, Any]) -> bool:
     """Plans since 0.3: only who finished in a planned place, until the last was filled or the study closed."""
     if "sample" not in (standing["lock"] or {"plan": {}})["plan"]:
         return True
+    if row["state"] != "finished" or standing.get("late") is not None:
+        return row["state"] == "finished" and row["person"] not in standing["late"]
     settled = standing["settled_at"]
-    return row["state"] == "finished" and (settled is None or _seconds(row["ended_at"]) <= settled + 0.001)
+    return settled is None or _seconds(row["ended_at"]) <= settled + 0.001
 
 
 def _seconds(moment: str) -> float:
@@ -107,8 +110,13 @@ def redone(folder: Path) -> Found:
 
 
 def table(folder: Path, name: str) -> Rows:
+    """As it was before text that a spreadsheet would take for a formula got a leading apostrophe."""
     with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        return [{column: _unguarded(cell) for column, cell in row.items()} for row in csv.DictReader(file)]
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and cell[1:2] in FORMULA else cell
 
 
 # -- the kinds -------------------------------------------------------------------------------------------------------

@@ -60,8 +60,10 @@ def write_registration(stem: Path, design: Design, stands: PlanStanding) -> list
 
 
 def _data(stands: PlanStanding) -> str:
-    if stands.first_answer_at is None:
+    if stands.first_answer_at is None and stands.confirmatory:
         return "No. The plan was locked before anybody had answered a trial."
+    if stands.first_answer_at is None:
+        return f"Yes, although none are left: {stands.reason}."
     return f"The first trial was answered on {moment(stands.first_answer_at)}: {stands.reason}."
 
 

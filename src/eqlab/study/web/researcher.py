@@ -11,6 +11,8 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from eqlab.core.errors import StoreError
+from eqlab.core.moves import Unknown
 from eqlab.core.plural import many
 from eqlab.core.results import as_dict
 from eqlab.core.text import people as people_in_words
@@ -105,12 +107,17 @@ async def one(request: Request, study: str) -> Response:
     me = await known_researcher(request)
     if me is None:
         return _to("login")
-    served = _find(site, study)
-    link = f"{site.settings.public_url.rstrip('/') or str(request.base_url).rstrip('/')}/s/{study}"
+    return await _one(request, _find(site, study), me)
+
+
+async def _one(request: Request, served: ServedStudy, me: Researcher, refused: str = "") -> Response:
+    """`refused`: why what was asked for was not done."""
+    site = site_of(request)
+    link = f"{site.settings.public_url.rstrip('/') or str(request.base_url).rstrip('/')}/s/{served.study.id}"
     now = await _status(site, served)
     return site.render.page(
-        "status", "en", study=None, now=now, about=served.study, link=link, tables=TABLES, formats=FORMATS,
-        me=me, charts=charts(now),
+        "status", "en", 409 if refused else 200, study=None, now=now, about=served.study, link=link, tables=TABLES,
+        formats=FORMATS, me=me, charts=charts(now), refused=refused,
     )  # fmt: skip
 
 
@@ -145,8 +152,11 @@ async def people(request: Request, study: str) -> Response:
     me = await _admit(request, "manager")
     served = _find(site, study)
     found = await served.read(people_rows, served.participation)
+    shut = await served.read(served.participation.store.shut, served.participation.design.run.id)
     done = await served.read(read_audit, served.participation.store, study)
-    return site.render.page("people", "en", study=None, about=served.study, people=found, audit=done[-50:][::-1], me=me)
+    return site.render.page(
+        "people", "en", study=None, about=served.study, people=found, audit=done[-50:][::-1], me=me, shut=bool(shut)
+    )
 
 
 @router.post("/{study}/act")
@@ -159,10 +169,16 @@ async def act(request: Request, study: str) -> Response:
     what, person = fields.get("what", ""), fields.get("person", "")
     site.statuses.pop(study, None)
     if what in _STATUSES:
-        await served.write(set_status, served.participation, _STATUSES[what], me.name)
+        try:
+            await served.write(set_status, served.participation, _STATUSES[what], me.name)
+        except StoreError as error:  # somebody has closed it meanwhile
+            return await _one(request, served, me, f"{error.message} {error.hint}")
         return _to(study)
     if what in _SENT_AWAY:
-        await served.write(served.participation.send_away, person, _SENT_AWAY[what], me.name)
+        try:
+            await served.write(served.participation.send_away, person, _SENT_AWAY[what], me.name)
+        except Unknown as error:
+            raise HTTPException(404) from error
         return _to(f"{study}/people")
     raise HTTPException(404)
 
