@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from redo_case import without_eqlab
 from sqlalchemy import select
-from talk_case import talk_design, talk_text
+from talk_case import taken_for_people, talk_design, talk_text
 from web_case import SECRET, open_desks
 
 from eqlab.core.studied import Truth
@@ -58,6 +58,7 @@ def speakers(tmp_path_factory):
 def listeners(tmp_path_factory):
     more = {"talk": 'person = "listener"\ntalks = 2', "top": "limit = 4", "arms": {"s": "speaker-m"}}
     participation, _ = walked(tmp_path_factory.mktemp("listeners"), 6, **more)
+    taken_for_people(participation.store)
     yield participation
     participation.store.close()
 

@@ -192,6 +192,20 @@ class Person:
         return self
 
 
+def taken_for_people(store):
+    """Simulated people of a study get the pseudonyms of real ones."""
+    from sqlalchemy import func, update
+
+    from eqlab.store.schema import answers, metadata, planned
+
+    with store.engine.begin() as connection:
+        for table in metadata.tables.values():
+            if "person" in table.c:
+                connection.execute(update(table).values(person=func.replace(table.c.person, "sim", "51a")))
+        for table in (answers, planned):
+            connection.execute(update(table).values(subject=func.replace(table.c.subject, ":sim", ":51a")))
+
+
 def talked(design, store, people):
     """So many people, from arrival to the end, each with a talk of two messages; the study's models are asked."""
     from eqlab.core.studied import Truth

@@ -46,6 +46,8 @@ def app_config(
         host=host,
         port=port,
         workers=1,
+        loop="auto",  # uvloop, where there is one for this Python
+        ws="none",
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=grace,
         access_log=False,
