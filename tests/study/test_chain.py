@@ -17,10 +17,11 @@ from eqlab.store.study.lock import canonical, lock_plan, plan_of, plan_sha256, s
 from eqlab.store.study.records import erase_person, read_records
 from eqlab.store.study.researchers import read_audit
 from eqlab.store.study.studies import set_status
-from eqlab.study.results import bundle
+from eqlab.study.results import analysis, bundle, redo_script
+from eqlab.study.results import lock_file as lock_files
 from eqlab.study.results.analysis import analyse, analysis_code, analysis_libraries
 from eqlab.study.results.bundle import exported_breaks, exported_data
-from eqlab.study.results.export import export_all
+from eqlab.study.results.export import export_all, table_breaks
 from eqlab.study.results.lock_file import (
     SealCheck,
     check_seal,
@@ -297,18 +298,56 @@ def test_somebody_who_finishes_while_the_label_is_made_breaks_nothing(settled, m
 
 
 def test_an_export_while_people_come_agrees_with_itself(settled, tmp_path, monkeypatch):
-    """Rows, chain and audit trail are those of one moment: else `verify` finds fault with a sound export later."""
+    """Result, tables, rows, chain and audit trail are those of one moment: else `verify` and `redo` find fault with a
+    sound export later, and the look that is kept tells of fewer people than were shown."""
     rate(settled, "a", (1, 2, 3))
-    read = bundle.read_records
+    analysed = analysis.analyse_roll
 
-    def and_then_somebody_comes(store, design):
-        found = read(store, design)
+    def and_then_somebody_comes(*given):
+        found = analysed(*given)
         rate(settled, "b", (1, 2, 3))
         return found
 
-    monkeypatch.setattr(bundle, "read_records", and_then_somebody_comes)
+    monkeypatch.setattr(analysis, "analyse_roll", and_then_somebody_comes)
     export_all(settled, tmp_path, "ada")
+    monkeypatch.undo()
     assert exported_breaks(tmp_path, 0.0) == []
+    assert bundle.redo(tmp_path)[1] == []
+    assert len(redo_script.analysed(tmp_path)) == 1
+    assert table_breaks(tmp_path) == []
+    assert [entry.detail["done"] for entry in read_audit(settled.store, "small") if entry.action == "exported"] == [1]
+
+
+def test_a_seal_made_while_people_answer_holds(settled, clock, monkeypatch):
+    """Somebody's answers were on their way into the store: with an earlier time, and not in what the seal has read."""
+    rate(settled, "a", (1, 2, 3))
+    half = settled.arrive("half", "en")
+    view = take(settled, half, until="trial")
+    read = lock_files.stored_data
+
+    def and_then_they_are_there(participation):
+        found = read(participation)
+        settled.save(half, view.number, view.attempt, answer_for(view))
+        rate(settled, "new", (1, 2, 3))
+        clock.now += 1
+        return found
+
+    monkeypatch.setattr(lock_files, "stored_data", and_then_they_are_there)
+    seal = make_seal(settled, "ada")
+    monkeypatch.undo()
+    assert check_seal(seal, *stored_data(settled)).holds
+
+
+def test_who_deletes_before_they_got_a_place_is_not_missing_from_a_seal(settled):
+    person = settled.arrive("a", "en")
+    view = take(settled, person, until="quiz")
+    settled.save(person, view.number, view.attempt, {"quiz1": 2})
+    seal = make_seal(settled, "ada")
+    assert len(seal["people"]) == 1
+    erase_person(settled, person, "person")
+    check = check_seal(seal, *stored_data(settled), stored_breaks(settled, seal["sealed_at"]))
+    assert (check.erased, check.missing, check.holds) == (1, 0, True)
+    assert standing(settled, *analysis_code(), analysis_libraries()).confirmatory
 
 
 def test_who_deletes_their_answers_breaks_no_chain(settled):
@@ -323,6 +362,7 @@ def test_a_seal_holds_while_the_study_goes_on_and_not_after_a_change(settled, cl
     half = settled.arrive("half", "en")
     view = take(settled, half, until="trial")
     settled.save(half, view.number, view.attempt, answer_for(view))
+    clock.now += 200
     clock.now -= 30  # of another machine, which is behind the server's
     seal = make_seal(settled, "ada")
     clock.now += 30

@@ -19,6 +19,7 @@ from eqlab.core.trials import Trial
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
+from eqlab.study.results.export import export_all
 from eqlab.study.results.participants import read_participants
 from eqlab.study.results.public import (
     HIDDEN,
@@ -90,6 +91,19 @@ def test_whatever_people_are_like_nobody_stands_alone(values, smallest):
 def test_what_everybody_shares_is_told():
     alike = [Trait("a", (("x",) * 9,)), Trait("b", (("y",) * 4 + ("z",) * 5,))]
     assert coarsen(alike, 4) == {"a": ("x",) * 9, "b": ("y",) * 4 + ("z",) * 5}
+
+
+def test_a_release_and_an_export_do_not_share_a_folder(participation, tmp_path):
+    """Who gives the folder away would give names, times and texts with it."""
+    finished(participation, ["computer"] * 6)
+    export_all(participation, tmp_path / "out")
+    with pytest.raises(UsageError, match="holds an export"):
+        publish(participation, tmp_path / "out")
+    assert not (tmp_path / "out" / "people.csv").exists()
+    publish(participation, tmp_path / "public")
+    with pytest.raises(UsageError, match="holds a release"):
+        export_all(participation, tmp_path / "public")
+    assert not (tmp_path / "public" / "records.jsonl").exists()
 
 
 def test_the_codebook_says_how_coarse_a_column_is(participation, tmp_path):

@@ -168,6 +168,11 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert "will be confirmatory" in said
     assert "! study.toml still says 'CHANGE ME': people will read it" in said
     assert "Was locked before" in eqlab("study", "lock", "study.toml")[1]
+    before = (tmp_path / "study.toml").read_text()
+    for command in ("lock", "seal"):
+        done = eqlab("study", command, "study.toml", "-o", "./study.toml")
+        assert (done.code, "is the study file itself" in done.err) == (2, True)
+    assert (tmp_path / "study.toml").read_text() == before
     one, two, *_ = study("PANEL-ID-ONE", "PANEL-ID-TWO", "PANEL-ID-THREE", "PANEL-ID-FOUR", "PANEL-ID-FIVE")
 
     code, said, _ = eqlab("study", "analyze", "study.toml", "--report", "report.html")

@@ -45,6 +45,7 @@ def lock(
     from eqlab.study.results.lock_file import lock_file, signer, write_lock_file
     from eqlab.study.results.registration import write_registration
 
+    _not_over(file, output)
     with open_store(store) as opened:
         text, design = open_study(file, opened, data)
         create_study(opened, design, text, version("eqlab"), provenance({}))
@@ -66,6 +67,13 @@ def lock(
     print_text(f"Results will be {called}: {stands.reason}.")
 
 
+def _not_over(file: Path, output: Path | None) -> None:
+    from eqlab.core.errors import UsageError
+
+    if output is not None and output.resolve() == file.resolve():
+        raise UsageError(f"{output} is the study file itself.", "Name another file with -o.")
+
+
 def seal(
     file: File,
     output: Annotated[
@@ -83,6 +91,7 @@ def seal(
     from eqlab.study.results.analysis import current_user
     from eqlab.study.results.lock_file import make_seal, signer, write_lock_file
 
+    _not_over(file, output)
     with begun_study(file, store, data) as participation:
         content = make_seal(participation, current_user())
     when = moment(content["sealed_at"])

@@ -76,6 +76,12 @@ def digest_of(person: str, given: Given) -> str:
     return hashlib.sha256("\n".join([person, *lines]).encode()).hexdigest()
 
 
+def given_hashes(person: str, given: Given) -> list[str]:
+    """One for each answer; as little can be guessed from them."""
+    lines = (json.dumps([person, *one], ensure_ascii=False) for one in given)
+    return sorted(hashlib.sha256(line.encode()).hexdigest()[:32] for line in lines)
+
+
 def detail_digest(detail: Mapping[str, Any]) -> str:
     """Of what the event of an erasure tells: by whom, in which arm, after how many trials."""
     return hashlib.sha256(json.dumps(detail, sort_keys=True).encode()).hexdigest()

@@ -4,6 +4,7 @@ Only then may a result be called confirmatory, and who is in it is fixed by rule
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -174,13 +175,17 @@ def other_version(
 
 
 def standing(
-    participation: Participation, version: str, code: str = "", libraries: Mapping[str, str] | None = None
+    participation: Participation,
+    version: str,
+    code: str = "",
+    libraries: Mapping[str, str] | None = None,
+    at: Connection | None = None,
 ) -> PlanStanding:
     """Confirmatory only if the plan was locked before the first trial was answered, it and the code that carries it out
     are still the same, no researcher has taken anybody's answers out since, and the chain of events agrees with the
-    tables."""
+    tables. As it is now, or when the snapshot `at` was taken."""
     study = participation.study.id
-    with snapshot(participation.store.engine) as connection:
+    with snapshot(participation.store.engine) if at is None else nullcontext(at) as connection:
         lock = _read(connection, study)
         first = _answers(connection, participation.design)[1]
         simulated = _simulated(connection, study)

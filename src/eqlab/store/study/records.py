@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -60,9 +61,10 @@ class Records:
     """What researchers did."""
 
 
-def read_records(store: Store, design: Design) -> Records:
-    """Everybody who came, what they answered, what happened, as they were at one moment."""
-    with snapshot(store.engine) as connection:
+def read_records(store: Store, design: Design, at: Connection | None = None) -> Records:
+    """Everybody who came, what they answered, what happened, as they were at one moment: now, or when the snapshot `at`
+    was taken."""
+    with snapshot(store.engine) if at is None else nullcontext(at) as connection:
         happened = _events(connection, design.study.id)
         everybody = connection.execute(
             select(participants)
@@ -185,7 +187,7 @@ def erase_cleanly(
             connection.execute(insert(events), happened)
             if by == "researcher":
                 note(connection, now, who, "erased", study, answered=len(answered), arm=row.arm)
-            if row.assigned_at is not None:
+            if row.assigned_at is not None or gone:
                 extend(connection, study, now, [(person, "erased")], detail)
             forget_in_audit(connection, study, person)
     engine = participation.store.engine

@@ -24,11 +24,13 @@ from eqlab.core.studied import Analysed, Contrast, PeopleResult
 from eqlab.core.study import Exclusion
 from eqlab.publish.report.write import write_results
 from eqlab.runs.score import titled
+from eqlab.store.engine import snapshot
 from eqlab.store.study.lock import PlanStanding, moment, standing
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import Records, read_records
 from eqlab.store.study.researchers import write_note
 from eqlab.study.kinds import GROUP, kind_of
-from eqlab.study.results.participants import Participant, Participants, read_participants, scored_of
+from eqlab.study.results.participants import Participant, Participants, participants_of, scored_of
 
 _SENSITIVITY_ROWS = 8
 
@@ -60,10 +62,18 @@ class StudyAnalysis:
 def analyse(participation: Participation, who: str = "", action: str = "analysed") -> StudyAnalysis:
     """The analysis of a study as its store is now. That somebody has looked is kept in the store: whoever knows results
     before the planned number is reached could stop when they please."""
-    stands = current_standing(participation)
-    analysis = analyse_roll(participation.design, read_participants(participation), stands)
+    return analyse_moment(participation, who, action)[0]
+
+
+def analyse_moment(participation: Participation, who: str, action: str) -> tuple[StudyAnalysis, Records, Participants]:
+    """The same, with the rows that it was made of: all of one moment, while people go on answering."""
+    with snapshot(participation.store.engine) as connection:
+        stands = standing(participation, *analysis_code(), analysis_libraries(), connection)
+        records = read_records(participation.store, participation.design, connection)
+    participants = participants_of(participation.design, records)
+    analysis = analyse_roll(participation.design, participants, stands)
     log_look(participation, who, action, stands)
-    return analysis
+    return analysis, records, participants
 
 
 def current_standing(participation: Participation) -> PlanStanding:

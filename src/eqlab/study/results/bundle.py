@@ -20,7 +20,7 @@ from eqlab.data.files import write_whole
 from eqlab.store.study.chain import ENDS, Link, against_notes, against_tables, against_turns, broken, given_of
 from eqlab.store.study.lock import Lock, PlanStanding
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.records import Event, Records, read_records
+from eqlab.store.study.records import Event, Records
 from eqlab.store.study.researchers import AuditEntry
 from eqlab.store.study.studies import stored_file
 from eqlab.study.results.analysis import StudyAnalysis, analyse_roll, analysis_code
@@ -35,10 +35,9 @@ _OF_TURNS = ("run_id", "subject", "text", "status", "note", "model", "finish")
 """What a turn of a talk has beside an answer to a page."""
 
 
-def write_bundle(participation: Participation, analysis: StudyAnalysis, folder: Path) -> list[Path]:
+def write_bundle(participation: Participation, analysis: StudyAnalysis, records: Records, folder: Path) -> list[Path]:
     """The files that repeat the analysis; the tables for reading are written elsewhere."""
     design = participation.design
-    records = read_records(participation.store, design)
     contents = {
         FILE: stored_file(participation.store, participation.study.id),
         QUESTIONS: "".join(f"{_question(trial)}\n" for trial in design.trials.values()),

@@ -26,7 +26,7 @@ from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event
-from eqlab.study.results.analysis import analyse
+from eqlab.study.results.analysis import analyse_moment
 from eqlab.study.results.bundle import RECORDS, exported_people, write_bundle
 from eqlab.study.results.participants import (
     Given,
@@ -278,6 +278,8 @@ What = Literal["answers", "participants", "events", "questions", "codebook"]
 Format = Literal["csv", "parquet", "md"]
 TABLES: tuple[What, ...] = ("answers", "participants", "events", "questions", "codebook")
 FORMATS: tuple[Format, ...] = ("csv", "parquet")
+RELEASE = "release.json"
+"""By which a folder is known as one that may be given to everybody."""
 _MOST_BREAKS, _LONGEST_SHOWN = 3, 60
 """Cells of a file that are told where they differ from the records, and characters of each."""
 
@@ -302,8 +304,12 @@ def export_all(
     (file, rows) of each."""
     if labelled not in ("", *LABELLED):
         raise UsageError(f"There is no format '{labelled}'.", "Write sav (SPSS) or dta (Stata).")
-    found = analyse(participation, who, "exported")  # that somebody looks is on disk before there is anything to see
-    participants = read_participants(participation)
+    if (folder / RELEASE).exists():
+        raise UsageError(
+            f"{folder} holds a release for everybody; an export is for nobody else.", "Name another folder with -o."
+        )
+    # that somebody looks is on disk before there is anything to see
+    found, records, participants = analyse_moment(participation, who, "exported")
     frames: dict[str, pl.DataFrame] = {
         what: _frame(participation.design, what, participants) for what in tables(participation.design)
     }
@@ -321,7 +327,7 @@ def export_all(
         path = folder / f"codebook.{fmt}"
         write_whole(path, _codebook(participation, fmt))
         written.append((path, None))
-    return written + [(path, None) for path in write_bundle(participation, found, folder)]
+    return written + [(path, None) for path in write_bundle(participation, found, records, folder)]
 
 
 def _codebook(participation: Participation, fmt: Format) -> bytes:

@@ -16,13 +16,24 @@ from eqlab.core.runs import is_simulated
 from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard.submission import fingerprint, own_key, sign, verified
 from eqlab.store.engine import snapshot
-from eqlab.store.study.chain import Link, breaks, broken, digest_of, given_by, mark_of, read_chain
+from eqlab.store.study.chain import (
+    Link,
+    breaks,
+    broken,
+    digest_of,
+    given_by,
+    given_hashes,
+    mark_of,
+    read_chain,
+)
 from eqlab.store.study.lock import Lock, canonical, plan_sha256
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import write_note
 
 FORMAT = "eqlab study lock 1"
 SEAL = "eqlab study seal 1"
+_UNDER_WAY = 120.0
+"""Seconds before a seal from which an answer may have been on its way into the store when the seal was made."""
 Given = Mapping[str, Sequence[tuple[Any, ...]]]
 """By person: (trial, attempt, values as stored, when, seconds on the page) of each answer; of a talk's turns more."""
 
@@ -86,7 +97,7 @@ def signer(content: dict[str, Any]) -> str:
 def make_seal(participation: Participation, who: str) -> dict[str, Any]:
     """Hashes of what everybody has answered so far and of the chain of events. It shows no answer and counts as no
     look; that it was made is kept."""
-    study = participation.study
+    study, begun = participation.study, participation.clock()
     links, given = stored_data(participation)
     # the server that stored the last answer may have a clock ahead of this machine's
     now = max((one[3] for own in given.values() for one in own), default=0.0)
@@ -100,7 +111,8 @@ def make_seal(participation: Participation, who: str) -> dict[str, Any]:
         "answers": sum(map(len, given.values())),
         "links": len(links),
         "last_link": links[-1].link if links else "",
-        "people": {mark_of(study.id, person): digest_of(person, own) for person, own in sorted(given.items())},
+        "complete_until": begun - _UNDER_WAY,
+        "people": {mark_of(study.id, person): given_hashes(person, own) for person, own in sorted(given.items())},
     }
     body["sha256"] = seal_sha256(body)
     write_note(participation.store, now, who, "sealed", study.id, sha256=body["sha256"], people=len(given))
@@ -131,11 +143,18 @@ class SealCheck:
 
 
 def check_seal(seal: Mapping[str, Any], links: Sequence[Link], given: Given, against: Sequence[str] = ()) -> SealCheck:
-    """Later answers do not matter; earlier ones must be what they were, unless their person was erased. `against`: what
-    the chain says against the people of the same data: their arms, states and pages."""
-    study, until, sealed = seal["study"], seal["sealed_at"], seal["people"]
-    then = {person: [one for one in own if one[3] <= until] for person, own in given.items()}
-    now = {mark_of(study, person): digest_of(person, own) for person, own in then.items() if own}
+    """Answers of the seal must be there as they were, unless their person was erased, and none that is older than the
+    seal may have come since; later ones do not matter. `against`: what the chain says against the people of the same
+    data: their arms, states and pages."""
+    study, sealed = seal["study"], seal["people"]
+    until = seal.get("complete_until", seal["sealed_at"])
+    whole = "complete_until" not in seal  # the first seals had one hash of all answers of a person
+    earlier = {person: [one for one in own if one[3] <= until] for person, own in given.items()}
+    old = {mark_of(study, person): given_hashes(person, own) for person, own in earlier.items() if own}
+    now = {mark_of(study, person): given_hashes(person, own) for person, own in given.items() if own}
+    if whole:
+        now = {mark_of(study, person): [digest_of(person, own)] for person, own in earlier.items() if own}
+        sealed, old = {mark: [digest] for mark, digest in sealed.items()}, now
     gone = set(sealed) - set(now)
     erased = gone & {link.mark for link in links if link.kind == "erased"}
     torn = broken(links)
@@ -143,9 +162,9 @@ def check_seal(seal: Mapping[str, Any], links: Sequence[Link], given: Given, aga
     if not torn and count and (len(links) < count or links[count - 1].link != seal["last_link"]):
         torn = [f"the first {count} links of the chain of events are not those of the seal"]
     torn += [line for line in against if line not in torn]
-    same = sum(now.get(mark) == digest for mark, digest in sealed.items())
+    same = sum(set(old.get(mark, ())) <= set(own) <= set(now.get(mark, ())) for mark, own in sealed.items())
     changed = len(sealed) - same - len(gone)
-    return SealCheck(same, len(erased), changed, len(gone - erased), len(set(now) - set(sealed)), tuple(torn))
+    return SealCheck(same, len(erased), changed, len(gone - erased), len(set(old) - set(sealed)), tuple(torn))
 
 
 def stored_data(participation: Participation) -> tuple[list[Link], dict[str, list[Any]]]:

@@ -23,10 +23,10 @@ from eqlab.core.text import people as people_in_words
 from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
-from eqlab.study.results.analysis import analyse
-from eqlab.study.results.bundle import summary
-from eqlab.study.results.export import ANSWERS, PARTICIPANTS, QUESTIONS, TALKS, public_talk_rows
-from eqlab.study.results.participants import Participant, read_participants
+from eqlab.study.results.analysis import analyse_moment
+from eqlab.study.results.bundle import STUDY, summary
+from eqlab.study.results.export import ANSWERS, PARTICIPANTS, QUESTIONS, RELEASE, TALKS, public_talk_rows
+from eqlab.study.results.participants import Participant
 from eqlab.tables.data import safe_csv
 
 SMALLEST = 5
@@ -61,8 +61,13 @@ def publish(
     seconds on each page, in tens, which nothing protects."""
     import polars as pl
 
-    analysis = analyse(participation, who, "published")
-    people = [person for person in read_participants(participation).people if person.consented_at is not None]
+    if (folder / STUDY).exists():
+        raise UsageError(
+            f"{folder} holds an export, with names and times that must not be published.",
+            "Name another folder with -o.",
+        )
+    analysis, _, participants = analyse_moment(participation, who, "published")
+    people = [person for person in participants.people if person.consented_at is not None]
     if len(people) < smallest:
         raise UsageError(
             f"Study '{participation.study.id}' has {people_in_words(len(people))}; a release needs at least "
@@ -98,7 +103,7 @@ def publish(
         path = folder / f"{name}.csv"
         write_whole(path, text)
         written.append(path)
-    about = folder / "release.json"
+    about = folder / RELEASE
     write_whole(about, json.dumps(told, ensure_ascii=False, indent=1) + "\n")
     return [*written, about]
 
