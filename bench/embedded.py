@@ -4,6 +4,11 @@ Every setting runs in a process of its own, asks the same trials with the same s
 those of the setting that is used: what is faster but changes texts is not used.
 
     python bench/embedded.py [--limit N] [--settings used no-prefix …] [--benchmarks eqbench …]
+
+`--llama-bench` instead sets tokens a second beside those of llama.cpp's own program, on the same file with as many
+threads, in turns; where it is not on the path, its place is named after it.
+
+    python bench/embedded.py --llama-bench [PROGRAM] [--times 5]
 """
 
 import argparse
@@ -17,6 +22,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
 from typing import Any
 
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -80,13 +87,83 @@ def measure(setting: str, limit: int | None, benchmarks: Sequence[str]) -> dict[
     }
 
 
+PROMPT, ANSWER = 400, 64
+"""Tokens that are read, about, and written."""
+
+
+def ours(path: str) -> tuple[float, float]:
+    """Tokens a second: read, and written after that. Every prompt begins otherwise, so that nothing is known of it."""
+    from eqlab.core.trials import one_prompt
+    from eqlab.models.chat import ChatRequest
+    from eqlab.models.local import LocalChat
+
+    chat = LocalChat(Path(path))
+    number = iter(range(1000))
+
+    async def seconds(tokens: int) -> tuple[int, int, float]:
+        story = f"{next(number)} " + "A friend tells you about a long day, and you listen. " * (PROMPT // 12)
+        request = ChatRequest(one_prompt(f"{story} Tell a long story.", ""), 0.0, tokens, 1)
+        begun = time.perf_counter()
+        reply = await chat.ask(request)
+        return reply.tokens_in or 0, reply.tokens_out or 0, time.perf_counter() - begun
+
+    async def both() -> tuple[float, float]:
+        await seconds(1)  # the first has the file to read
+        read, one, reading = await seconds(1)
+        _, written, whole = await seconds(ANSWER)
+        await chat.close()
+        return read / reading, (written - one) / (whole - reading)
+
+    return asyncio.run(both())
+
+
+EXACT = ("-fa", "0", "-ctk", "f32", "-ctv", "f32")
+"""What eqlab asks of the runtime so that an answer can be had again to the bit."""
+
+
+def theirs(program: str, path: str, threads: int, *more: str) -> tuple[float, float]:
+    sizes = ["-p", str(PROMPT), "-n", str(ANSWER), "-t", str(threads), "-r", "1", "-ngl", "0", "-o", "json"]
+    done = subprocess.run([program, "-m", path, *sizes, *more], capture_output=True, text=True, check=True)
+    found = {bool(one["n_gen"]): float(one["avg_ts"]) for one in json.loads(done.stdout)}
+    return found[False], found[True]
+
+
+def beside(program: str, times: int) -> None:
+    from eqlab.models.local import open_local
+
+    used = open_local("embedded")
+    path, threads = str(used.path), int(used.identity["threads"])
+    asyncio.run(used.close())
+    rounds: list[list[tuple[float, float]]] = []
+    for _ in range(times):
+        command = [sys.executable, __file__, "--worker", path]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        read, written = json.loads(done.stdout.splitlines()[-1])
+        rounds.append([(read, written), theirs(program, path, threads, *EXACT), theirs(program, path, threads)])
+    heads = ("tokens a second", "eqlab", "llama-bench, as exact", "ratio", "aim", "met", "llama-bench as it comes")
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
+    for place, what in enumerate((f"a prompt of about {PROMPT} tokens, read", f"{ANSWER} tokens, written")):
+        mine, exact, plain = (median(one[side][place] for one in rounds) for side in range(3))
+        ratio = median(one[0][place] / one[1][place] for one in rounds)
+        met = "yes" if ratio >= 0.95 else "no"
+        print(f"| {what} | {mine:.1f} | {exact:.1f} | {ratio:.2f} | ≥ 0.95 | {met} | {plain:.1f} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, default=None, help="items per benchmark (default: the quick profile's)")
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=list(SETTINGS))
     parser.add_argument("--benchmarks", nargs="+", default=["eqbench", "emotionbench", "empathy"])
+    parser.add_argument("--llama-bench", nargs="?", const="llama-bench", metavar="PROGRAM", help="instead, beside this")
+    parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.llama_bench:
+        beside(arguments.llama_bench, arguments.times)
+        return
+    if arguments.worker.endswith(".gguf"):
+        print(json.dumps(ours(arguments.worker)))
+        return
     if arguments.worker:
         print(json.dumps(measure(arguments.worker, arguments.limit, arguments.benchmarks)))
         return

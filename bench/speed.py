@@ -5,7 +5,7 @@ turns; each is the median of `--times`. `--write` puts the table into docs/evide
 other scripts of this folder print: every figure of that page stands between two marks that name its command.
 
     python bench/speed.py [--times 5] [--models 1000] [--answers 205900] [--only start ask rank report board] [--write]
-    python bench/speed.py --sections profile large sizes peers study embedded [--write]   (hours; peers are installed)
+    python bench/speed.py --sections profile large sizes peers study saving streams embedded llama [--write]
 """
 
 import argparse
@@ -35,8 +35,11 @@ SECTIONS = {
     "large": "large.py",
     "sizes": "large.py --sizes 200000 2000000",
     "peers": "peers.py --requests 2000 --latency 1.0 --in-flight 64",
-    "study": "study.py",
-    "embedded": "embedded.py",
+    "study": "study.py --pages 3",
+    "saving": "study.py --people 300 --every 2 --saving",
+    "streams": "study.py --streams 500",
+    "embedded": "embedded.py --benchmarks eqbench",
+    "llama": "embedded.py --llama-bench",
 }
 """What other scripts measure, each with its place in the page."""
 BLAS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

@@ -1,8 +1,7 @@
 """How the web study holds up: many people saving at once, many arriving at once, and a server that is killed.
 
 Everything runs on loopback, on SQLite (synchronous=FULL) with one server process and on PostgreSQL (from the wheel)
-with two. Times are compared with a bare FastAPI page of the same weight in the same run. The load of the machine when
-it began is printed: above 2, times are those of a busy machine.
+with two. Times stand beside those of a bare FastAPI page of the same weight in the same run.
 
     python bench/study.py [--people 1000] [--every 10] [--pages 6] [--ramp 5] [--store sqlite postgresql]
     python bench/study.py --people 300 --every 2 --saving    # 150 saves a second, nothing else
@@ -12,7 +11,6 @@ it began is printed: above 2, times are those of a busy machine.
 import argparse
 import asyncio
 import contextlib
-import os
 import random
 import tempfile
 import time
@@ -45,6 +43,22 @@ class Load:
     acknowledged: int = 0
     ends: Counter[str] = field(default_factory=Counter)
     retries: int = 0
+    cpu: float = 0.0
+    """Milliseconds that the server took, from its first reply on."""
+
+
+def row(*cells: object) -> None:
+    """A row of a Markdown table."""
+    print(f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else str(cell) for cell in cells)} |", flush=True)
+
+
+def head(title: str, *names: str) -> None:
+    print(f"\n{title}\n")
+    row(*names)
+    print("|---" * len(names) + "|")
+
+
+NAMES = {"sqlite": "SQLite, one process", "postgresql": "PostgreSQL, two processes"}
 
 
 @contextlib.asynccontextmanager
@@ -159,10 +173,6 @@ def stored(where: str) -> tuple[int, Counter[str], Counter[str]]:
     return rows, people, done
 
 
-def _same(rows: int, acknowledged: int) -> str:
-    return "equal" if rows == acknowledged else "DIFFERENT"
-
-
 def percentile(times: list[float], share: float) -> float:
     return 1000 * sorted(times)[min(len(times) - 1, int(share * len(times)))]
 
@@ -170,15 +180,17 @@ def percentile(times: list[float], share: float) -> float:
 def floor_of(people: int, pages: int, every: float, ramp: float) -> Load:
     """A bare page in the same rhythm."""
     bare = Process(SERVER, "--bare", "3000")
+    begun = bare.spent()
     floor = asyncio.run(bare_crowd(bare.url, people, pages, every, ramp))
+    floor.cpu = 1000 * (bare.spent() - begun)
     bare.kill()
     return floor
 
 
-def steady(kind: str, people: int, pages: int, every: float, ramp: float, floor: Load) -> None:
+def steady(kind: str, people: int, pages: int, every: float, ramp: float) -> None:
     """Many people saving in a rhythm. They arrive one after the other, over some rounds of it. CPU is the server's from
-    its first reply on, for each request and for each save with the page that follows (and its share of arrivals);
-    errors are requests sent again."""
+    its first reply on, for each save with the page that follows (and its share of arrivals); errors are requests sent
+    again."""
     with store(kind) as where:
         workers = "2" if kind == "postgresql" else "1"
         sizes = ("--places", str(people), "--pages", str(pages))
@@ -189,17 +201,13 @@ def steady(kind: str, people: int, pages: int, every: float, ramp: float, floor:
         load = asyncio.run(crowd(server.url, people, pages, every, ramp))
         server.stop()
         rows, states, _ = stored(where)
-    cpu = 1000 * (server.cpu - begun)
-    requests = len(load.saves) + len(load.consents) + len(load.pages)
-    p50, p99 = percentile(load.saves, 0.5), percentile(load.saves, 0.99)
-    f50, f99 = percentile(floor.saves, 0.5), percentile(floor.saves, 0.99)
-    print(
-        f"{kind:<11} {people:>6} {len(load.saves):>6} {p50:>8.1f} {p99:>8.1f} {f50:>8.1f} {f99:>8.1f} "
-        f"{p50 / f50:>6.1f}x {p99 / f99:>6.1f}x {load.acknowledged:>7} {rows:>7} "
-        f"{_same(rows, load.acknowledged):>9} {states['finished']:>8} {cpu / requests:>8.2f} "
-        f"{cpu / len(load.saves):>8.2f} {load.retries:>7}",
-        flush=True,
-    )
+    load.cpu = 1000 * (server.cpu - begun)
+    row(*_seen(NAMES[kind], load), load.acknowledged, rows, states["finished"], load.retries)
+
+
+def _seen(name: str, load: Load) -> tuple[object, ...]:
+    p50, p99 = (f"{percentile(load.saves, share):.1f}" for share in (0.5, 0.99))
+    return name, len(load.saves), p50, p99, f"{load.cpu / len(load.saves):.2f}"
 
 
 async def listener(number: int, url: str, seen: Counter[str], waits: list[float], lock: asyncio.Semaphore) -> None:
@@ -252,11 +260,8 @@ def talks(kind: str, streams: int) -> None:
 
         asyncio.run(main())
         server.stop()
-    print(
-        f"{kind:<11} {streams:>7} {seen['at once']:>7} {seen['replies']:>7} {percentile(waits, 0.99) / 1000:>7.1f} "
-        f"{1000 * server.cpu / streams:>8.1f}",
-        flush=True,
-    )
+    waited = f"{percentile(waits, 0.99) / 1000:.1f}"
+    told = (NAMES[kind], streams, seen["at once"], seen["replies"], waited, f"{1000 * server.cpu / streams:.1f}")
     with store(kind) as where, serving(0.0) as quick:
         server = Process(SERVER, "--store", where, "--places", "50", "--talk", quick)
         tried = asyncio.run(spender(server.url))
@@ -265,7 +270,7 @@ def talks(kind: str, streams: int) -> None:
         with engine.connect() as connection:
             asked = int(connection.execute(select(func.count()).select_from(talk_calls)).scalar_one())
         engine.dispose()
-    print(f"{'':<11} one participant, posts {tried.total()}: the model was asked {asked} times, of 3 that are theirs")
+    row(*told, tried.total(), asked)
 
 
 def arrivals(kind: str, people: int, each: int) -> None:
@@ -276,7 +281,7 @@ def arrivals(kind: str, people: int, each: int) -> None:
         took = time.perf_counter() - began
         server.stop()
         _, states, done = stored(where)
-    print(f"{kind:<11} {people:>6} {done['a']:>6} {done['b']:>6} {states['full']:>6} {took:>7.1f}", flush=True)
+    row(NAMES[kind], people, done["a"], done["b"], states["full"], f"{took:.1f}")
 
 
 def killed(kind: str, people: int, pages: int, between: float) -> None:
@@ -299,11 +304,7 @@ def killed(kind: str, people: int, pages: int, between: float) -> None:
         load = asyncio.run(main())
         server.stop()
         rows, states, done = stored(where)
-    print(
-        f"{kind:<11} {people:>6} {deaths:>6} {load.retries:>7} {load.acknowledged:>7} {rows:>7} "
-        f"{_same(rows, load.acknowledged):>9} {states['finished']:>8} {done['a']:>5} {done['b']:>5}",
-        flush=True,
-    )
+    row(NAMES[kind], people, deaths, load.retries, load.acknowledged, rows, states["finished"], done["a"], done["b"])
 
 
 def main() -> None:
@@ -321,34 +322,29 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=0, help="measure open streams of talks instead")
     parser.add_argument("--store", nargs="+", default=["sqlite", "postgresql"])
     asked = parser.parse_args()
-    print(f"Load of the machine: {os.getloadavg()[0]:.1f}")
     if asked.streams:
-        print("Talks: people who wait for a model that takes 20 s; seconds to the reply, CPU ms a person")
-        print(f"{'store':<11} {'people':>7} {'at once':>7} {'replies':>7} {'p99':>7} {'CPU ms':>8}")
+        slow = "People who have written and wait, each with an open stream, for a model that takes 20 s."
+        head(slow, "store", "people", "streams at once", "replies", "p99 s to the reply", "CPU ms a person",
+             "messages of one who overspends", "model asked, of 3 that are theirs")  # fmt: skip
         for kind in asked.store:
             talks(kind, asked.streams)
         return
-    print(f"Saving: every person a page about every {asked.every:g} s; times of a save in ms, against a bare page")
-    print(
-        f"{'store':<11} {'people':>6} {'saves':>6} {'p50':>8} {'p99':>8} {'bare p50':>8} {'bare p99':>8} "
-        f"{'p50':>7} {'p99':>7} {'acknow.':>7} {'stored':>7} {'':>9} {'finished':>8} {'CPU ms':>8} "
-        f"{'a save':>8} {'errors':>7}"
-    )
+    rhythm = f"{asked.people:,} people save a page about every {asked.every:g} s; times of a save in ms."
+    head(rhythm, "store", "saves", "p50", "p99", "CPU ms, a save with its page", "acknowledged", "stored",
+         "finished", "sent again")  # fmt: skip
     ramp = asked.ramp * asked.every
     floor = floor_of(asked.people, asked.pages, asked.every, ramp)
+    row(*_seen("none: a bare FastAPI page of the same weight", floor), "–", "–", "–", floor.retries)
     for kind in asked.store:
-        steady(kind, asked.people, asked.pages, asked.every, ramp, floor)
+        steady(kind, asked.people, asked.pages, asked.every, ramp)
     if asked.saving:
         return
-    print("\nArriving at once, for two arms of 200 places")
-    print(f"{'store':<11} {'people':>6} {'a':>6} {'b':>6} {'full':>6} {'seconds':>7}")
+    arriving = "Arriving at once, for two arms of 200 places."
+    head(arriving, "store", "people", "arm a", "arm b", "told it is full", "seconds")
     for kind in asked.store:
         arrivals(kind, 600, 200)
-    print("\nKilled with -9 every 5 s, and started again")
-    print(
-        f"{'store':<11} {'people':>6} {'deaths':>6} {'retries':>7} {'acknow.':>7} {'stored':>7} {'':>9} "
-        f"{'finished':>8} {'a':>5} {'b':>5}"
-    )
+    head("Killed with -9 every 5 s, and started again.", "store", "people", "deaths", "requests sent again",
+         "acknowledged", "stored", "finished", "arm a", "arm b")  # fmt: skip
     for kind in asked.store:
         killed(kind, 300, 8, 5.0)
 
