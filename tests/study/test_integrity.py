@@ -340,6 +340,29 @@ def test_a_study_that_was_closed_is_not_open_again_by_a_cell(settled, clock):
     assert sample(settled)[1] == {one}
 
 
+def test_who_finishes_after_the_close_and_deletes_does_not_undo_it(settled, clock):
+    one = rate(settled, "a", (1, 2, 3))
+    late = settled.arrive("late", "en")
+    take(settled, late, until="trial")
+    analyse(settled, "ada")
+    set_status(settled, "closed", "ada")
+    clock.now += 5
+    assert take(settled, late).state == "finished"
+    erase_person(settled, late, "person")
+    label, kept, found = sample(settled)
+    assert (label, kept) == ("exploratory", {one})
+    assert "with 1 of 2 planned places filled, after somebody had looked" in found.standing.reason
+    assert not [said for said in found.result.caveats if "no longer in it" in said]
+
+
+def test_a_release_of_somebody_who_has_finished_does_nothing(settled):
+    person = rate(settled, "a", (1, 2, 3))
+    settled.send_away(person, "returned", "ada")
+    erase_person(settled, person, "person")
+    people = {rate(settled, name, (1, 2, 3)) for name in "bc"}
+    assert sample(settled)[:2] == ("confirmatory", people)
+
+
 def test_a_changed_library_is_told_and_plans_from_before_do_not_know_any(settled, make_participation):
     code = analysis_code()
     assert standing(settled, *code, analysis_libraries()).confirmatory

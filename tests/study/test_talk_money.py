@@ -2,9 +2,11 @@
 
 import json
 import re
+import time
 
 import pytest
 from aiohttp import web
+from conftest import completion
 from talk_case import ARMS, talk_text, talking
 from web_case import HASH, PASSWORD, Site
 
@@ -77,6 +79,30 @@ def test_what_is_left_out_of_the_cost_is_said(asked, tmp_path, eqlab, server):
     (tmp_path / "talk.toml").write_text(talk_text(server.url))
     said = " ".join(eqlab("study", "status", "talk.toml", "--store", "store.db").out.split())
     assert "without bad-model-x2, whose price is not known." in said
+
+
+def test_what_is_given_up_counts_with_the_room_that_it_had(tmp_path, server, monkeypatch):
+    """A reply that is cut is asked for again with more room; slower than a person waits, it is billed all the same."""
+    prices = tmp_path / "prices.toml"
+    rows = "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 0.0\noutput = 1000.0\n' for spec in ARMS.values())
+    prices.write_text(f'date = "2026-01-01"\ncurrency = "EUR"\nsource = "test"\n{rows}')
+    monkeypatch.setenv("EQLAB_PRICES", str(prices))
+    rooms = []
+
+    def cut(body, number):
+        rooms.append(body.get("max_tokens") or body["max_completion_tokens"])
+        if len(rooms) > 1:
+            time.sleep(3)
+        usage = {"prompt_tokens": 0, "completion_tokens": rooms[-1]}
+        return {**completion("On and on. " * 40, body["model"], "length"), "usage": usage}
+
+    server.reply = cut
+    with talking(tmp_path, server, talk="max_cost = 9.0", patience=1) as site:
+        assert site.person().begin().say("Write me something long.", 40).until_answered().state == "down"
+        counted = model_calls(site.participation).cost
+    assert len(rooms) == 2
+    assert rooms[1] > rooms[0]
+    assert counted == pytest.approx(sum(rooms) / 1000)
 
 
 def test_studies_without_talks_have_no_such_thing(make_site):

@@ -202,8 +202,10 @@ class Conversations:
         if call.id is None:
             return call.why
         repeats: list[int] = []
+        under_way = worst
 
         async def again(worst: Amount) -> None:
+            nonlocal under_way
             more: Call = await self._write(
                 repeat_call,
                 self.participation,
@@ -215,6 +217,7 @@ class Conversations:
             if more.id is None:
                 raise LimitReached("the study's limit of questions to models is reached")
             repeats.append(more.id)
+            under_way = worst
 
         meter = self._metered(session, again)
         beat = asyncio.create_task(self._beat(call.id))
@@ -224,7 +227,9 @@ class Conversations:
             took = meter()
             down = next((answer.note or "lost" for answer in said if answer.status == "error"), "")
         except TimeoutError:
-            down, took = f"nothing came in {self.terms.patience:g} s", meter() + worst  # probably billed
+            down, took = f"nothing came in {self.terms.patience:g} s", meter() + under_way  # probably billed
+        except LimitReached as error:  # before what was sent last came to an end
+            down, took = error.message, meter() + under_way
         except EqlabError as error:
             down, took = error.message, meter()
         finally:

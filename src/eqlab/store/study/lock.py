@@ -219,9 +219,11 @@ def standing(
     if ruled and removed.untold and not torn:
         torn.append(f"no event tells that {people(removed.untold)} was shut out, and the audit trail does")
     reason = _objection(lock, first, late, removed, now) or "; ".join(torn)
-    closed_early = end is not None and len(in_time) + shut < planned
-    filled = full.at if full else max((one.at for one in in_time), default=None)
-    settled = filled if ruled and len(in_time) + shut >= planned > 0 else end.at if end else None
+    filled = full.at if full and not (end and 0 <= place(end) < full.number) else None
+    if filled is None and ruled and len(in_time) >= planned > 0:  # from before there was a chain
+        filled = max(one.at for one in in_time)
+    closed_early = end is not None and filled is None
+    settled = filled or (end.at if end else None)
     close = (
         ""
         if end is None

@@ -229,6 +229,8 @@ class Participation:
         now = self.clock()
         with writing(self.store.engine) as connection:
             take_turn(connection, f"places {self.study.id}")
+            if state == "returned" and lock_person(connection, self.study.id, person).state in ENDED:
+                return  # nothing is left to be released
             self._let_go(connection, now, person, state, kind, {"by": "researcher"})
             note(connection, now, by, kind, self.study.id, person=person)
 

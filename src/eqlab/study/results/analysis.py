@@ -211,7 +211,7 @@ def _later(participants: Participants, status: PlanStanding) -> tuple[str, ...]:
         for person in participants.people
     )
     beside = f"; finished later or without a place, and not in it: {late}" if late else ""
-    gone = status.done - sum(person.state == "finished" for person in participants.people)
+    gone = 0 if status.closed_early else status.done - sum(one.state == "finished" for one in participants.people)
     left = f"; deleted or shut out since then, and no longer in it: {gone}" if gone > 0 else ""
     looks = f"; looked at {_times(status.later_looks)} since then" if status.later_looks else ""
     return (f"Who is in this result is settled since {moment(settled)}{beside}{left}{looks}.",)
