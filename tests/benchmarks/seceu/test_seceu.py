@@ -7,6 +7,8 @@ from statistics import fmean
 
 import pytest
 
+from eqlab.analysis import pattern
+from eqlab.benchmarks.common.people import own_score
 from eqlab.benchmarks.seceu import Seceu
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
@@ -28,6 +30,11 @@ def lines(values):
 
 
 def result(answer, given=None, **selection):
+    options, scored = answered(answer, given, **selection)
+    return SECEU.score("model:m", scored, options)
+
+
+def answered(answer, given=None, **selection):
     options, asked = planned(given, **selection)
     scored = []
     for trial, repeat in asked:
@@ -35,7 +42,7 @@ def result(answer, given=None, **selection):
         reading = SECEU.read(trial, text, options)
         kept = Answer("", trial.id, "model:m", repeat, 1, text, reading.status, reading.values, reading.note)
         scored.append(Scored(trial, repeat, (kept,)))
-    return SECEU.score("model:m", scored, options)
+    return options, scored
 
 
 def by_place(*points):
@@ -101,6 +108,18 @@ def test_answers_that_read_nothing_have_no_shape(order):
 def test_points_have_the_mean_that_is_the_headline():
     found = result(by_place(1, 2, 3, 4))
     assert fmean(item.points for item in found.items) == pytest.approx(found.headline.value)
+
+
+@pytest.mark.parametrize("points", [(1, 2, 3, 4), (7, 1, 1, 1), (2.5,) * 4])
+@pytest.mark.parametrize("order", ["shuffled", "both"])
+def test_one_persons_score_is_the_headline_without_its_draws(monkeypatch, points, order):
+    """A simulation has hundreds of people: ten thousand draws for each took a minute, and nobody saw them."""
+    options, scored = answered(by_place(*points), {"order": order})
+    items = [SECEU.item(one, options) for one in scored]
+    headline = SECEU.together(items).value
+    monkeypatch.setattr(pattern, "interval", None)
+    assert own_score(SECEU, items) == pytest.approx(headline)
+    assert own_score(SECEU, []) is None
 
 
 def test_both_orders_give_the_position_effect():

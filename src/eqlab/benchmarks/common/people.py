@@ -20,7 +20,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Normed, Scored, Selection, Talks, item_sets_of
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale, problems
-from eqlab.core.results import Better, Cell, Estimate, ItemScore, Norms, Result, Table, goodness
+from eqlab.core.results import Better, Cell, ItemScore, Norms, Result, Table, goodness
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.trials import Trial
 
@@ -326,12 +326,14 @@ def _persons(
 
 
 def own_score(benchmark: Benchmark, items: Sequence[ItemScore]) -> float | None:
-    """One subject's headline: as the benchmark makes it of the items, else the mean of their points."""
-    together: Callable[[Sequence[ItemScore]], Estimate] | None = getattr(benchmark, "together", None)
-    if together is not None:
-        return together(items).value
-    points = [item.points for item in items if item.points is not None]
-    return fmean(points) if points else None
+    """One subject's headline: the mean of the points that the benchmark compares by, item by item. `together` would say
+    the same with an interval, whose draws take seconds for hundreds of people, and nobody reads it here."""
+    comparable: Callable[[Sequence[ItemScore]], Sequence[ItemScore]] | None = getattr(benchmark, "comparable", None)
+    points: dict[str, list[float]] = {}
+    for place, item in enumerate(comparable(items) if comparable is not None else items):
+        if item.points is not None:
+            points.setdefault(item.item if comparable is not None else str(place), []).append(item.points)
+    return fmean(map(fmean, points.values())) if points else None
 
 
 def _inside(bounds: tuple[float, float], values: Sequence[float]) -> tuple[float, float] | None:
