@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeVar
+from typing import Literal
 
 from eqlab.core.errors import DataError
 from eqlab.core.item_file import instruction, read_items
@@ -155,9 +155,6 @@ def _own_item(section: Section, top: Section) -> EmpathyItem:
     )
 
 
-T = TypeVar("T")
-
-
 PATH = "empathy/data/dataset_and_ratings.csv"
 ARMS = ("human", "chatgpt", "chatgpt_empathy")
 BASELINE = "human"
@@ -293,14 +290,6 @@ def from_published(prompts: Sequence[Prompt]) -> list[EmpathyItem]:
         )
         for prompt in prompts
     ]
-
-
-def batches(prompts: Sequence[Prompt]) -> list[list[Prompt]]:
-    """The published batches of ten, in their order."""
-    grouped: dict[int, list[Prompt]] = {}
-    for prompt in prompts:
-        grouped.setdefault(prompt.batch, []).append(prompt)
-    return [sorted(grouped[batch], key=lambda prompt: prompt.position) for batch in sorted(grouped)]
 
 
 _FETCH = "Run 'eqlab data verify', then 'eqlab data fetch empathy'."

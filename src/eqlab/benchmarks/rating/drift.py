@@ -1,7 +1,7 @@
 """The same replies judged again, by another judge or another version: how far every arm's score moves, and which ranks
 change with it. Prompts are the units; both judges rated the same ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from statistics import fmean
 
@@ -19,7 +19,6 @@ from eqlab.core.results import Cell, Estimate, Result, Table
 SUBJECT = "judge:drift"
 _DRAWS = 2000
 _SEED = 20
-Points = Mapping[str, Mapping[str, float]]
 """By arm and prompt, from 0 to 100."""
 
 
