@@ -53,8 +53,8 @@ def with_option(option: str) -> list[str]:
 
 def place(name: str) -> int:
     """Where a benchmark stands in lists; one that is not installed here comes last."""
-    known = [*names(), *_STARTED_BY_OTHERS]
-    return known.index(name) if name in known else len(known)
+    listed = [*names(), *_STARTED_BY_OTHERS]
+    return listed.index(name) if name in listed else len(listed)
 
 
 def load(name: str) -> Benchmark:
@@ -66,8 +66,8 @@ def load(name: str) -> Benchmark:
     for point in entry_points(group="eqlab.benchmarks", name=name):
         theirs: Benchmark = point.load()()
         return theirs
-    known = f"There are: {', '.join(names())}."
-    raise UsageError(f"There is no benchmark '{name}'.", did_you_mean(name, names(), known))
+    there_are = f"There are: {', '.join(names())}."
+    raise UsageError(f"There is no benchmark '{name}'.", did_you_mean(name, names(), there_are))
 
 
 _PAPERS = {
@@ -143,8 +143,8 @@ def bibtex(benchmark: str) -> str:
     if paper := _PAPERS.get(_SAME.get(benchmark, benchmark)):
         return paper
     for point in entry_points(group="eqlab.benchmarks", name=benchmark):
-        if own := getattr(find(benchmark), "bibtex", ""):
-            return str(own).strip()
+        if entry := getattr(find(benchmark), "bibtex", ""):
+            return str(entry).strip()
         package = point.dist.name if point.dist else point.value.partition(".")[0]
         about = package_about(package)
         rows = {

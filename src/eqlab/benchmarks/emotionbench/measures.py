@@ -154,14 +154,14 @@ def _groups(places: tuple[MeasurePlace, ...], overall: bool) -> tuple[MeasureGro
 
 def _grouped(places: Sequence[MeasurePlace], overall: bool) -> Iterator[MeasureGroup]:
     by_emotion = {name: [i for i, place in enumerate(places) if place.emotion == name] for name in ordered(places)}
-    controls = {name: own for name, own in by_emotion.items() if name in CONTROLS}
-    for emotion, own in by_emotion.items():
+    controls = {name: members_of for name, members_of in by_emotion.items() if name in CONTROLS}
+    for emotion, members_of in by_emotion.items():
         if emotion in controls:
             continue
-        for number, name in sorted({(places[index].factor_index, places[index].factor) for index in own}):
-            members = np.array([index for index in own if places[index].factor_index == number])
+        for number, name in sorted({(places[index].factor_index, places[index].factor) for index in members_of}):
+            members = np.array([index for index in members_of if places[index].factor_index == number])
             yield MeasureGroup("factor", emotion, number, name, members)
-        yield MeasureGroup("emotion", emotion, None, "", np.array(own))
+        yield MeasureGroup("emotion", emotion, None, "", np.array(members_of))
     negative = [index for index, place in enumerate(places) if place.kind == "negative"]
     if overall and negative:
         yield MeasureGroup("overall", "Overall", None, "", np.array(negative))

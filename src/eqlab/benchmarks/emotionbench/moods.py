@@ -184,8 +184,8 @@ def _moods(measures: Measures, changes: Mapping[int, float]) -> tuple[FloatArray
 
 def beside_people(numbers: ThreeNumbers, who: str = "subject") -> Table:
     """The three numbers with people's own values, and what nobody can pass or gets by chance."""
-    own, ceiling = numbers.profile.people, numbers.profile.ceiling
-    people = Estimate("second sample of people", own, ORDER.n, of="people")
+    people = Estimate("second sample of people", numbers.profile.people, ORDER.n, of="people")
+    ceiling = None if numbers.profile.ceiling is None else f"{numbers.profile.ceiling:.2f}"
     cap = 100.0 if numbers.cap is None else numbers.cap
     note = "" if cap == 100 else CAPPED.format(cap=cap) + " "
     return Table(
@@ -196,7 +196,7 @@ def beside_people(numbers: ThreeNumbers, who: str = "subject") -> Table:
             ("… neutral above bad", numbers.order.neutral_above_bad, ORDER, "50 %", "100 %"),
             ("… good above neutral", numbers.order.good_above_neutral, None, "50 %", "100 %"),
             ("… good above bad", numbers.order.good_above_bad, None, "50 %", "100 %"),
-            ("profile: correlation with people over factors", numbers.profile.seen, people, "0", _two(ceiling)),
+            ("profile: correlation with people over factors", numbers.profile.seen, people, "0", ceiling),
             ("… without measurement error", numbers.profile.true, None, "0", "1"),
             ("movement, people = 1", numbers.movement, numbers.people_movement, "0", None),
         ),
@@ -232,10 +232,6 @@ def _factor(measures: Measures, place: int) -> str:
     return f"{where.emotion}-{where.factor_index}"
 
 
-def _two(value: float | None) -> str | None:
-    return None if value is None else f"{value:.2f}"
-
-
 def people_with(figures: Mapping[str, tuple[Figures, ...]]) -> tuple[list[float], list[str]]:
     """Values, and the factor of each, with exactly these n, means and deviations. Profile and movement depend on
     nothing else, so they are what the raw answers give."""
@@ -263,9 +259,9 @@ def repeat_estimates(administrations: Sequence[Administration], measures: Measur
     by_repeat = np.full((len(measures.places), len(repeats)), np.nan)
     alone = []
     for column, number in enumerate(repeats):
-        own = ~default & (repeat == number)
-        by_repeat[measures.where[own], column] = mood[own]
-        again = measures.only(default | own)
+        in_repeat = ~default & (repeat == number)
+        by_repeat[measures.where[in_repeat], column] = mood[in_repeat]
+        again = measures.only(default | in_repeat)
         alone.append(moods.concordance_value(*_moods(again, mood_changes(again))))
     return [score_variation([value for value in alone if value is not None]), item_agreement(by_repeat)]
 
@@ -305,8 +301,8 @@ def align(measures: Measures, margin: float = MARGIN) -> Alignment:
 def _default(measures: Measures) -> tuple[float, float]:
     """Mean of the default runs and its standard error, which shifts all changes together."""
     mood = mood_of(measures)
-    own = mood[(measures.where == DEFAULT) & ~np.isnan(mood)]
-    return float(own.mean()), float(own.std(ddof=1) / math.sqrt(len(own))) if len(own) > 1 else 0.0
+    defaults = mood[(measures.where == DEFAULT) & ~np.isnan(mood)]
+    return float(defaults.mean()), float(defaults.std(ddof=1) / math.sqrt(len(defaults))) if len(defaults) > 1 else 0.0
 
 
 def _widened(estimate: Estimate, shifted: Sequence[float | None]) -> Estimate:
@@ -327,13 +323,13 @@ def _best(default: float, margin: float) -> float:
 
 def right_shares(measures: Measures, changes: Mapping[int, float], margin: float = MARGIN) -> dict[Kind, Estimate]:
     """Right situations of each kind, from the change of mood by place."""
-    found: dict[Kind, list[bool]] = {kind: [] for kind in KINDS}
+    hits_by_kind: dict[Kind, list[bool]] = {kind: [] for kind in KINDS}
     for place, change in changes.items():
         kind = measures.places[place].kind
-        found[kind].append(right(kind, change, margin))
+        hits_by_kind[kind].append(right(kind, change, margin))
     return {
-        kind: proportion_estimate(f"{kind} situations that move it as they move people", sum(own), len(own))
-        for kind, own in found.items()
+        kind: proportion_estimate(f"{kind} situations that move it as they move people", sum(hits), len(hits))
+        for kind, hits in hits_by_kind.items()
     }
 
 

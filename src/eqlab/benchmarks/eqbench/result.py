@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
-from eqlab.benchmarks.common.outcome import against, count_outcomes, flatness
+from eqlab.benchmarks.common.outcome import FORCED, against, count_outcomes, flatness, not_answered_yet
 from eqlab.benchmarks.eqbench.score import (
     PRESETS,
     EqBenchOptions,
@@ -27,6 +27,7 @@ from eqlab.benchmarks.eqbench.short import as_short, is_short
 from eqlab.benchmarks.eqbench.trials import FIGURES, Chosen, choose, choose_again, perturbation_of
 from eqlab.benchmarks.eqbench.trials import tables as perturbation_tables
 from eqlab.core.benchmark import Scored
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Baseline, ByEmotion, Estimate, ItemScore, Result, Table
 
@@ -38,9 +39,7 @@ def iterations_of(scored: Iterable[Scored], stored: Mapping[str, Any], rules: Eq
 
 def _iterations(questions: Sequence[Chosen], version: str, rules: EqBenchRules) -> list[RunScore]:
     """One published aggregate per repeat."""
-    by_repeat: dict[int, list[Chosen]] = {}
-    for question in questions:
-        by_repeat.setdefault(question.scored.repeat, []).append(question)
+    by_repeat = grouped((question.scored.repeat, question) for question in questions)
     iterations = []
     for _, group in sorted(by_repeat.items()):
         references = [question.scored.trial.key["reference"] for question in group]
@@ -241,7 +240,7 @@ def _caveats(
     if options.item_set == "open":
         said.append("References are the author's, not a human norm; scores are not those of the published questions.")
     if planned and planned[0].trial.mode == "json":
-        said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
+        said.append(FORCED)
     if not valid and any(question.status is not None for question in questions):
         said.append(f"Fewer than {100 * rules.min_parseable:.2f} % of the answers could be read: the run has failed.")
     cut = sum(1 for q in questions if q.status != "ok" and q.answer is not None and q.answer.finish == "length")
@@ -250,10 +249,7 @@ def _caveats(
             f"{many(cut, 'unread answer was', 'unread answers were')} cut off by the token limit; raise it "
             "with --set max_tokens=N."
         )
-    waiting = sum(1 for question in questions if question.status is None)
-    if waiting:
-        said.append(f"{many(waiting, 'question is', 'questions are')} not answered yet; the score is preliminary.")
-    return tuple(said)
+    return (*said, *not_answered_yet(sum(question.status is None for question in questions), what="score"))
 
 
 # -- emotion words in groups -----------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from eqlab.analysis.intervals import mean_estimate
@@ -24,6 +23,7 @@ from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form, Scale
+from eqlab.core.grouping import group_means
 from eqlab.core.item_file import filled
 from eqlab.core.results import AGAINST_PLAIN, Estimate, ItemScore, Table, whiskers
 from eqlab.core.runs import PERSON
@@ -206,11 +206,7 @@ def _spread(known: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _means(items: Sequence[ItemScore]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for item in items:
-        if item.points is not None:
-            found.setdefault(item.item, []).append(item.points)
-    return {item: fmean(points) for item, points in found.items()}
+    return group_means((item.item, item.points) for item in items)
 
 
 def _unread(items: Sequence[ItemScore]) -> int:
