@@ -16,6 +16,7 @@ from eqlab.analysis.special import chdtrc
 from eqlab.analysis.two_samples import anova
 from eqlab.benchmarks.empathy.items import ARMS, BASELINE, BATCH_SIZE, EMOTIONS, VALENCES, PublishedStudy
 from eqlab.benchmarks.empathy.replies import count_tokens, phrase_ai, phrase_greeting, phrase_refusal
+from eqlab.core.grouping import grouped
 from eqlab.core.results import as_dict
 from eqlab.reproduce.claims import Row
 
@@ -69,17 +70,17 @@ class Slice:
 def slices(study: PublishedStudy) -> tuple[Slice, dict[str, Slice], dict[str, Slice]]:
     """(all, by valence, by emotion)."""
     prompts = {prompt.id: prompt for prompt in study.prompts}
-    found: dict[tuple[str, str], dict[str, list[int]]] = {}
+    ratings: dict[tuple[str, str], dict[str, list[int]]] = {}
     for rating in study.ratings:
         prompt = prompts[rating.prompt]
         for key in (("all", ""), ("valence", prompt.valence), ("emotion", prompt.emotion)):
-            found.setdefault(key, {arm: [] for arm in ARMS})[rating.arm].append(rating.value)
+            ratings.setdefault(key, {arm: [] for arm in ARMS})[rating.arm].append(rating.value)
 
     def cut(kind: str, name: str) -> Slice:
-        return Slice({arm: tuple(values) for arm, values in found[kind, name].items()})
+        return Slice({arm: tuple(values) for arm, values in ratings[kind, name].items()})
 
-    emotions = [name for name in EMOTIONS if ("emotion", name) in found]
-    valences = [name for name in VALENCES if ("valence", name) in found]
+    emotions = [name for name in EMOTIONS if ("emotion", name) in ratings]
+    valences = [name for name in VALENCES if ("valence", name) in ratings]
     return cut("all", ""), {v: cut("valence", v) for v in valences}, {e: cut("emotion", e) for e in emotions}
 
 
@@ -186,10 +187,10 @@ def by_emotion(parts: Mapping[str, Slice]) -> Row:
 
 
 def multiplicity(rows: Mapping[str, Any]) -> Row:
-    found = {}
+    counts = {}
     for name in (f"{arm} vs {BASELINE}" for arm in OTHERS):
         tests = {emotion: row["good_vs_rest"][name] for emotion, row in rows.items()}
-        found[name] = {
+        counts[name] = {
             "tests": sum(test["p_yates"] is not None for test in tests.values()),
             "p<.05 uncorrected": _below({emotion: test["p_yates"] for emotion, test in tests.items()}),
             **{
@@ -197,7 +198,7 @@ def multiplicity(rows: Mapping[str, Any]) -> Row:
                 for method in ("bonferroni", "holm", "fdr_bh")
             },
         }
-    return found
+    return counts
 
 
 def _below(p_values: Mapping[str, float | None]) -> list[str]:
@@ -246,10 +247,7 @@ def _equal(one: Sequence[object], other: Sequence[object]) -> int:
 
 
 def _straight(study: PublishedStudy, arm: str) -> dict[str, int]:
-    values: dict[str, list[int]] = {}
-    for rating in study.ratings:
-        if rating.arm == arm:
-            values.setdefault(rating.rater, []).append(rating.value)
+    values = grouped((rating.rater, rating.value) for rating in study.ratings if rating.arm == arm)
     same = [value[0] for value in values.values() if len(value) == BATCH_SIZE and len(set(value)) == 1]
     return {"raters": len(same), "of_which_all_good": sum(value == 3 for value in same)}
 
@@ -300,10 +298,10 @@ def five_groups(everything: Slice, valences: Mapping[str, Slice], emotions: Mapp
 
 def _scope(counts: Mapping[str, Counts], printed: Mapping[str, tuple[float, float]]) -> Row:
     human = counts[BASELINE]
-    found: Row = {"human_good": human.good, "n_per_group": human.n}
+    scope: Row = {"human_good": human.good, "n_per_group": human.n}
     for model, (percent, chi2) in printed.items():
-        found[model] = _entry(counts, model, percent, chi2)
-    return found
+        scope[model] = _entry(counts, model, percent, chi2)
+    return scope
 
 
 def _entry(counts: Mapping[str, Counts], model: str, percent: float, chi2: float) -> Row:
@@ -334,7 +332,7 @@ def _entry(counts: Mapping[str, Counts], model: str, percent: float, chi2: float
 
 def _emotion(counts: Mapping[str, Counts], emotion: str, model: Any, percent: Any, chi2: Any) -> Row:
     entry = _entry(counts, model, percent, chi2)
-    found = {
+    row = {
         "emotion": emotion,
         "model": model,
         "published_increase_pct": percent,
@@ -349,17 +347,17 @@ def _emotion(counts: Mapping[str, Counts], emotion: str, model: Any, percent: An
         "p": entry["p"],
     }
     if "verdict" in entry:
-        found |= {
+        row |= {
             "raw_csv_good": entry["raw_csv_good_count"],
             "raw_csv_chi2_yates": entry["raw_csv_chi2_yates"],
             "verdict": entry["verdict"],
         }
-    return found
+    return row
 
 
 def _groups(goods: Mapping[str, int | None], n: int) -> Row:
     known = {name: good for name, good in goods.items() if good is not None}
-    found: Row = {
+    groups: Row = {
         name: {
             "good": good,
             "not_good": n - good,
@@ -368,26 +366,26 @@ def _groups(goods: Mapping[str, int | None], n: int) -> Row:
         }
         for name, good in known.items()
     }
-    found["_omnibus_5x2"] = test_json(chi_square([(good, n - good) for good in known.values()]))
-    found["_pairs_yates"] = {}
+    groups["_omnibus_5x2"] = test_json(chi_square([(good, n - good) for good in known.values()]))
+    groups["_pairs_yates"] = {}
     for one, other in combinations(known, 2):
         test = chi_square([(known[one], n - known[one]), (known[other], n - known[other])], yates=True)
-        found["_pairs_yates"][f"{one}~{other}"] = {"chi2": test.chi2, "p": test.p} if test else None
-    return found
+        groups["_pairs_yates"][f"{one}~{other}"] = {"chi2": test.chi2, "p": test.p} if test else None
+    return groups
 
 
 def sensitivity(groups: Mapping[str, Any], effects: Mapping[str, float]) -> Row:
     """The ten pairs with clustered raters. The unseen arms are given the mean design effect of the two GPT-4 arms:
     an assumption that only their raw ratings could check."""
     assumed = (effects["chatgpt"] + effects["chatgpt_empathy"]) / 2
-    known = {name: group for name, group in groups.items() if not name.startswith("_")}
-    own = {name: effects[BASELINE] if name == BASELINE else assumed for name in known}
+    arms = {name: group for name, group in groups.items() if not name.startswith("_")}
+    assumed_effects = {name: effects[BASELINE] if name == BASELINE else assumed for name in arms}
     pairs: Row = {}
-    for one, other in combinations(known, 2):
-        test = chi_square([(known[name]["good"], known[name]["not_good"]) for name in (one, other)])
+    for one, other in combinations(arms, 2):
+        test = chi_square([(arms[name]["good"], arms[name]["not_good"]) for name in (one, other)])
         if test is None:
             continue
-        effect = (own[one] + own[other]) / 2
+        effect = (assumed_effects[one] + assumed_effects[other]) / 2
         pairs[f"{one}~{other}"] = {
             "chi2_uncorrected": test.chi2,
             "p_naive": test.p,

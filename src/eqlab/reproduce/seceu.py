@@ -71,21 +71,21 @@ def read(folder: Path | None) -> Data:
 
 def read_table(content: bytes, path: str = _TABLE) -> dict[str, tuple[float, float, float, float, float]]:
     """(score, EQ, % of people below, pattern similarity r, % of people below in r) by model; without the failed."""
-    found: dict[str, tuple[float, float, float, float, float]] = {}
+    models: dict[str, tuple[float, float, float, float, float]] = {}
     for row in office.rows(content, path)[1:]:
         numbers = [row.get(column, "").rstrip("*") for column in "BCDEF"]
         if all(re.fullmatch(r"-?[\d.]+", number) for number in numbers):
             score, quotient, below, r, below_in_r = map(float, numbers)
-            found[row["A"].rstrip("# ")] = (
+            models[row["A"].rstrip("# ")] = (
                 round(score, 2),
                 quotient,
                 round(100 * below),
                 round(r, 2),
                 round(100 * below_in_r),
             )
-    if not found:
+    if not models:
         raise published.broken(path, "a table of models with their scores")
-    return found
+    return models
 
 
 def claims(data: Data) -> Iterator[Claim]:
@@ -254,11 +254,11 @@ def _fixed(values: Sequence[float] | Array) -> Fill:
 
 def geometric_median(points: Array) -> Array:
     """The point with the least mean distance (Weiszfeld's iteration)."""
-    found = points.mean(axis=0)
+    median = points.mean(axis=0)
     for _ in range(1000):
-        weights = 1 / np.maximum(np.linalg.norm(points - found, axis=1), 1e-12)
-        found = (points * weights[:, None]).sum(axis=0) / weights.sum()
-    return np.asarray(found)
+        weights = 1 / np.maximum(np.linalg.norm(points - median, axis=1), 1e-12)
+        median = (points * weights[:, None]).sum(axis=0) / weights.sum()
+    return np.asarray(median)
 
 
 def distances(answers: Array, norm: Array) -> Array:
@@ -300,14 +300,14 @@ def _baseline(trivial: Answering, data: Data) -> Iterator[Claim]:
 
 def people_below(score: float) -> float | str | Estimate:
     """Between two printed pairs: on the line between them, and between their shares; beyond all: no more than that."""
-    known = sorted(ANCHORS)
-    if score < known[0]:
-        return f"> {ANCHORS[known[0]]:g}"
-    if score > known[-1]:
-        return f"< {ANCHORS[known[-1]]:g}"
-    share = float(np.interp(score, known, [ANCHORS[distance] for distance in known]))
-    low = ANCHORS[min(distance for distance in known if distance >= score)]
-    high = ANCHORS[max(distance for distance in known if distance <= score)]
+    distances_known = sorted(ANCHORS)
+    if score < distances_known[0]:
+        return f"> {ANCHORS[distances_known[0]]:g}"
+    if score > distances_known[-1]:
+        return f"< {ANCHORS[distances_known[-1]]:g}"
+    share = float(np.interp(score, distances_known, [ANCHORS[distance] for distance in distances_known]))
+    low = ANCHORS[min(distance for distance in distances_known if distance >= score)]
+    high = ANCHORS[max(distance for distance in distances_known if distance <= score)]
     return Estimate("percent of people below", share, PEOPLE, low=low, high=high, of="people")
 
 
@@ -324,7 +324,7 @@ def reproduce(folder: Path | None) -> Report:
 
 
 def findings(report: Report) -> list[str]:
-    found = {(row["name"], row["quantity"]): row["recomputed"] for row in report["rows"] if row["kind"] == "baseline"}
+    earned = {(row["name"], row["quantity"]): row["recomputed"] for row in report["rows"] if row["kind"] == "baseline"}
     eqs = [row for row in report["rows"] if row["quantity"] == "EQ" and row["printed"] is not None]
     exact = sum(abs(row["recomputed"] - row["printed"]) <= to_digits(0) for row in eqs)
     best, models = report["summary"]["best_no_skill"], report["summary"]["best_no_skill"]["models"]
@@ -332,11 +332,11 @@ def findings(report: Report) -> list[str]:
     beats = f"published models (of {models}) it beats"
     return [
         f"{exact} of {len(eqs)} printed EQs follow exactly from the printed scores, the others within their rounding.",
-        f'"{place}" earns EQ {found[place, "EQ"]:.1f} and beats {found[place, beats]} of {models} models; "{flat}" '
-        f"earns {found[flat, 'EQ']:.1f} and beats {found[flat, beats]}; the best answer that reads nothing earns "
+        f'"{place}" earns EQ {earned[place, "EQ"]:.1f} and beats {earned[place, beats]} of {models} models; "{flat}" '
+        f"earns {earned[flat, 'EQ']:.1f} and beats {earned[flat, beats]}; the best answer that reads nothing earns "
         f"{best['eq']:.1f}.",
         f'Who knows the order of all four words in every item and says 7, 3, 0, 0 earns EQ '
-        f'{found["right order, 7, 3, 0, 0", "EQ"]:.1f}: distance from a mean rewards mild answers.',
+        f'{earned["right order, 7, 3, 0, 0", "EQ"]:.1f}: distance from a mean rewards mild answers.',
         "Scores, pattern similarities, SD, alpha and the experts need raw answers, which were not released.",
     ]  # fmt: skip
 
