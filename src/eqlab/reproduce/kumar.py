@@ -173,13 +173,8 @@ def _alphas(columns: Mapping[str, Floats]) -> Iterator[Value]:
     )
     for who, raters, rule in groups:
         rows = unit_rows([columns[rater].tolist() for rater in raters])
-        yield (
-            who,
-            "alpha, interval",
-            partial(_drawn, [rows], lambda totals: interval_alpha(totals[0]), len(rows)),
-            rule,
-            3,
-        )
+        alpha = partial(_drawn, [rows], lambda totals: interval_alpha(totals[0]), len(rows))
+        yield who, "alpha, interval", alpha, rule, 3
 
 
 def _left_out(columns: Mapping[str, Floats]) -> Iterator[Value]:

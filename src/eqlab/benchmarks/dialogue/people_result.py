@@ -129,16 +129,8 @@ def contrasts(scored: Sequence[Scored], reference: str, alpha: float) -> tuple[C
     planned = []
     for one, p_holm in zip(differences, corrected, strict=True):
         low, high = one.bounds()
-        estimate = Estimate(
-            f"final emotion, {one.group} − {reference}",
-            one.value,
-            len(persons),
-            one.se,
-            low,
-            high,
-            digits=1,
-            of="people",
-        )
+        name = f"final emotion, {one.group} − {reference}"
+        estimate = Estimate(name, one.value, len(people), one.se, low, high, digits=1, of="people")
         own_low, own_high = one.bounds(alpha)
         planned.append(
             Contrast(one.group, reference, estimate, one.p, one.p if p_holm is None else p_holm, own_low, own_high)

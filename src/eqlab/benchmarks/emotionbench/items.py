@@ -192,16 +192,16 @@ def people_of(rows: Sequence[Sequence[Any]], path: str = CROWD) -> People:
 
 def _answers(rows: Sequence[Sequence[Any]], columns: Sequence[int], mark: str, path: str) -> FloatArray:
     """Items × respondents of one of the two measures; rows are found by the item's word, in whatever order."""
-    words = {}
+    given = {}
     for row in rows:
         question = str(row[1])
         word = question.rpartition(" - ")[2].strip().lower()
         if mark in question and word in PANAS.item_keys:
-            words[word] = [row[column] for column in columns]
-    missing = [word for word in PANAS.item_keys if word not in words]
+            given[word] = [row[column] for column in columns]
+    missing = [word for word in PANAS.item_keys if word not in given]
     if missing:
         raise DataError(f"{path}: no row '{mark} …' for {', '.join(missing)}.", _FETCH)
-    answers = [[float(cell) if isinstance(cell, int | float) else np.nan for cell in words[w]] for w in PANAS.item_keys]
+    answers = [[float(cell) if isinstance(cell, int | float) else np.nan for cell in given[w]] for w in PANAS.item_keys]
     return np.array(answers)
 
 

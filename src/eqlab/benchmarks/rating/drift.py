@@ -19,7 +19,6 @@ from eqlab.core.results import Cell, Estimate, Result, Table
 SUBJECT = "judge:drift"
 _DRAWS = 2000
 _SEED = 20
-"""By arm and prompt, from 0 to 100."""
 
 
 def drift_result(old: str, before: Sequence[RatedReply], new: str, after: Sequence[RatedReply]) -> Result | None:
@@ -49,7 +48,8 @@ def drift_result(old: str, before: Sequence[RatedReply], new: str, after: Sequen
 
 
 def _points(ratings: Sequence[RatedReply]) -> dict[str, dict[str, float]]:
-    """100 where a reply is called Good, the mean of a rubric's scales, or the share of pairs won, ties half."""
+    """By arm and prompt: 100 where a reply is called Good, the mean of a rubric's scales, or the share of pairs won,
+    ties half."""
     found: dict[str, dict[str, list[float]]] = {}
     for reply in ratings:
         if reply.trial.condition == PAIRWISE:
