@@ -3,6 +3,7 @@ and the five-group headline of arXiv 2406.05063. Two of its arms are in the publ
 only tests were printed, and their counts are the one whole number of Good that gives each printed chi-square
 (reconstructed). Keys are those of the project's golden file."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,7 +19,7 @@ from eqlab.benchmarks.empathy.items import ARMS, BASELINE, BATCH_SIZE, EMOTIONS,
 from eqlab.benchmarks.empathy.replies import count_tokens, phrase_ai, phrase_greeting, phrase_refusal
 from eqlab.core.grouping import grouped
 from eqlab.core.results import as_dict
-from eqlab.reproduce.claims import Row
+from eqlab.reproduce.claims import Row, printed_rows
 
 OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)
 PAIRS = (("chatgpt", "human"), ("chatgpt_empathy", "human"), ("chatgpt_empathy", "chatgpt"))
@@ -27,33 +28,14 @@ GPT4 = "GPT-4"
 RAW_ARM = "chatgpt_empathy"
 """The public arm that the five-group study calls GPT-4."""
 
+_PRINTED: list[Row] = [
+    row | {name: json.loads(row[name]) for name in ("gain_pct", "chi2")} for row in printed_rows("empathy_printed.csv")
+]
 PRINTED: dict[str, dict[str, tuple[float, float]]] = {
-    "all": {"GPT-4": (31, 96.77), "LLaMA-2": (24, 54.40), "Mixtral": (21, 42.36), "Gemini": (10, 8.85)},
-    "positive": {"GPT-4": (36, 64.10), "LLaMA-2": (28, 38.40), "Mixtral": (25, 29.21), "Gemini": (5.95, 1.54)},
-    "negative": {"GPT-4": (27, 36.78), "LLaMA-2": (20, 19.00), "Mixtral": (17, 15.15), "Gemini": (13, 8.02)},
+    scope: {row["model"]: (row["gain_pct"], row["chi2"]) for row in _PRINTED if row["scope"] == scope}
+    for scope in ("all", "positive", "negative")
 }
 """(percent gain in Good over human, Yates chi-square) as printed."""
-
-PRINTED_EMOTIONS: tuple[tuple[str, str, float, float], ...] = (
-    ("impressed", "GPT-4", 56, 10.62),
-    ("surprised", "GPT-4", 79, 10.33),
-    ("grateful", "GPT-4", 65, 8.36),
-    ("proud", "GPT-4", 50, 7.70),
-    ("confident", "GPT-4", 44, 6.86),
-    ("joyful", "GPT-4", 42, 6.34),
-    ("excited", "GPT-4", 47, 5.41),
-    ("afraid", "GPT-4", 46, 3.91),
-    ("afraid", "LLaMA-2", 50, 4.66),
-    ("apprehensive", "GPT-4", 104, 20.72),
-    ("apprehensive", "Gemini", 60, 6.23),
-    ("apprehensive", "LLaMA-2", 52, 4.57),
-    ("anxious", "GPT-4", 75, 9.20),
-    ("anxious", "LLaMA-2", 63, 6.22),
-    ("anxious", "Gemini", 63, 6.22),
-    ("anxious", "Mixtral", 50, 3.85),
-    ("annoyed", "GPT-4", 59, 6.62),
-    ("annoyed", "Mixtral", 52, 4.97),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +274,11 @@ def five_groups(everything: Slice, valences: Mapping[str, Slice], emotions: Mapp
             for model in PRINTED["all"]
         },
         "reconstructed_5_groups_good": _groups(goods, counts[BASELINE].n),
-        "per_emotion": [_emotion(emotions[emotion].counts, emotion, *row) for emotion, *row in PRINTED_EMOTIONS],
+        "per_emotion": [
+            _emotion(emotions[row["emotion"]].counts, row["emotion"], row["model"], row["gain_pct"], row["chi2"])
+            for row in _PRINTED
+            if row["emotion"]
+        ],
     }
 
 

@@ -1,6 +1,7 @@
 """SECEU (Wang et al. 2023, arXiv 2307.09042), recomputed from its files: the EQ of every model and prompt, what the
 norm says of the order of the words, and what answers earn that read nothing, or that know only part of it."""
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +27,7 @@ from eqlab.benchmarks.seceu import (
 )
 from eqlab.core.results import Estimate, Table
 from eqlab.data import office, published
-from eqlab.reproduce.claims import Claim, Report, Row, Study, compare, summary, table_of, to_digits
+from eqlab.reproduce.claims import Claim, Report, Row, Study, compare, printed_rows, summary, table_of, to_digits
 
 Array = NDArray[np.float64]
 _TABLE = "seceu/static/Results/LLMs’ EQ and representational patterns.xlsx"
@@ -34,18 +35,7 @@ _ALPHA = 0.94
 _R_MEAN, _R_SD = 0.199, 0.166
 """People's pattern similarity, each against the template without the person."""
 _VARIANTS = {
-    "text-davinci-003, direct": (2.56, 104, 55, -0.11, 4),
-    "DaVinci, two-shot": (3.5, 87, 18, 0.41, 91),
-    "DaVinci, two-shot + steps": (3.76, 82, 12, 0.0, 11),
-    "Babbage, two-shot": (2.78, 100, 44, -0.12, 4),
-    "GPT-3.5-turbo, zero-shot": (3.12, 94, 28, -0.05, 7),
-    "GPT-3.5-turbo, zero-shot + steps": (2.53, 105, 57, 0.02, 14),
-    "GPT-3.5-turbo, two-shot": (3.08, 95, 30, 0.18, 45),
-    "GPT-3.5-turbo, two-shot + steps": (2.78, 100, 43, 0.29, 70),
-    "text-davinci-001, two-shot": (2.53, 105, 57, 0.12, 31),
-    "text-davinci-001, two-shot + steps": (2.4, 107, 64, 0.2, 47),
-    "text-davinci-003, two-shot": (2.01, 114, 83, 0.31, 73),
-    "text-davinci-003, two-shot + steps": (2.45, 106, 61, 0.33, 79),
+    name: tuple(map(json.loads, printed)) for name, *printed in map(dict.values, printed_rows("seceu_printed.csv"))
 }
 """Score, EQ, % of people below, r, % below in r of 12 of the supplement's 16 prompt variants. They are in no released
 file and were taken over from the project's own list of reference values: only EQ, which follows from the score, is a

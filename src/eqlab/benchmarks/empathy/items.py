@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Literal
 
 from eqlab.core.errors import DataError
@@ -37,51 +38,10 @@ class Emotion:
     plutchik: str
 
 
-_POSITIVE = {
-    "anticipating": "anticipation",
-    "caring": "love",
-    "confident": "trust",
-    "content": "joy",
-    "excited": "joy",
-    "faithful": "submission",
-    "grateful": "trust",
-    "hopeful": "anticipation",
-    "impressed": "surprised",
-    "joyful": "joy",
-    "prepared": "anticipation",
-    "proud": "optimism",
-    "surprised": "surprised",
-    "trusting": "trust",
-}
-_NEGATIVE = {
-    "afraid": "fear",
-    "angry": "anger",
-    "annoyed": "anger",
-    "anxious": "fear",
-    "apprehensive": "fear",
-    "ashamed": "disapproval",
-    "devastated": "sadness",
-    "disappointed": "sadness",
-    "disgusted": "disgust",
-    "embarrassed": "disapproval",
-    "furious": "anger",
-    "guilty": "remorse",
-    "jealous": "aggressiveness",
-    "lonely": "sadness",
-    "nostalgic": "sadness",
-    "sad": "sadness",
-    "sentimental": "sadness",
-    "terrified": "fear",
-}
-
 EMOTIONS: dict[str, Emotion] = {
-    emotion.name: emotion
-    for emotion in sorted(
-        [
-            *(Emotion(name, "positive", group) for name, group in _POSITIVE.items()),
-            *(Emotion(name, "negative", group) for name, group in _NEGATIVE.items()),
-        ],
-        key=lambda emotion: emotion.name,
+    row["name"]: Emotion(**row)  # type: ignore[arg-type]
+    for row in csv.DictReader(
+        files("eqlab.benchmarks.empathy").joinpath("emotions.csv").read_text("utf-8").splitlines()
     )
 }
 """By name, in alphabetical order."""

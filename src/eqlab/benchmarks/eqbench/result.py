@@ -1,9 +1,11 @@
 """From a subject's attempts to its EQ-Bench result: the score, its interval, what to say."""
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
+from importlib.resources import files
 from statistics import fmean
 from typing import Any
 
@@ -256,40 +258,9 @@ def _caveats(
 # The questions' emotion words in twelve groups, and how far answers lie from the references in each.  The grouping is
 # ours, for reading only: no score depends on it. A word without a group counts as "other".
 
-GROUPS = {
-    "anger": "accusatory agitated anger angry annoyance annoyed bitter enraged exasperated exasperation frustrated "
-    "frustration hostile impatient indignant indignation irritated irritation outraged provoked resentful resentment "
-    "spiteful sulky vengeful vindictive",
-    "contempt": "arrogant condescending condescension contempt contemptuous disdain disgusted dismissive gloating "
-    "judgmental mocking sardonic smug superior unapologetic complacent",
-    "fear": "afraid anxiety anxious apprehensive cautious concern concerned desperate desperation dreading fear "
-    "fearful frightened helplessness insecure intimidated nervous overwhelmed panic panicked pressured scared shaken "
-    "tense threatened timid torn trapped worried",
-    "sadness": "alienated burdened defeated despair despairing despondent disappointed disappointment disheartened "
-    "dismay exhausted forlorn fragile gloomy grieving heartbroken homesick hurt isolated lonely longing mournful "
-    "nostalgic powerless rejected rejection reluctant resignation resigned sad sadness sentimental sorrowful weary "
-    "wistful",
-    "shame and guilt": "apologetic ashamed bashful contrite embarrassed embarrassment exposed flustered foolish guilt "
-    "guilty humble humiliated inadequate inferior regret regretful remorse remorseful shame sheepish shy",
-    "feeling wronged": "attacked belittled betrayal betrayed challenged cheated defensive defensiveness denial "
-    "dismissed envious excluded ignored insulted jealous misunderstood offended patronised rebuked reprimanded "
-    "reproached unappreciated victimized",
-    "joy": "amused amusement anticipation carefree charmed cheerful delighted eager elated entertained euphoric "
-    "excited exhilarated glad gleeful happiness hopeful inspired joy joyful liberated mischievous motivated optimistic "
-    "playful pleased thrilled enlightenment",
-    "pride and resolve": "confident defiance defiant determination determined emboldened empowered honoured justified "
-    "pride proud rebellious resolute triumph triumphant validated victorious vindicated vindication",
-    "relief and calm": "acceptance accepted calm comforted content contentment mollified pacified patient reassured "
-    "relief relieved satisfaction satisfied secure understood agreement",
-    "warmth": "admiration admiring affectionate attraction awed caring compassionate devoted empathetic empathy "
-    "flattered fond forgiving grateful loving moved pity pitying protective respect respected smitten sympathetic "
-    "tender touched understanding",
-    "surprise and doubt": "astonished bewildered confused confusion curiosity curious disbelief distrust distrustful "
-    "doubtful incredulous interested intrigue intrigued perplexed sceptical shocked skeptical surprise surprised "
-    "suspicion suspicious uncertain unsure",
-    "indifference": "apathetic apathy bored detached disinterest disinterested indifference indifferent neutral "
-    "nonchalant unfazed uninterested unperturbed",
-}
+GROUPS: dict[str, str] = json.loads(
+    files("eqlab.benchmarks.eqbench").joinpath("emotion_groups.json").read_text(encoding="utf-8")
+)
 OTHER = "other"
 _GROUP_OF = {word: group for group, words in GROUPS.items() for word in words.split()}
 
