@@ -14,7 +14,6 @@ from eqlab.analysis.clusters import (
     crossed_mean,
     item_agreement,
     reliability_of_means,
-    repeatability,
     score_variation,
 )
 from eqlab.analysis.intervals import mean_estimate
@@ -219,23 +218,12 @@ def test_what_is_undefined_says_why():
     assert "fewer than two" in score_variation([1.0]).note
     assert "fewer than two items" in item_agreement([[1.0, np.nan], [2.0, 3.0]]).note
     assert "no score differs" in item_agreement(np.ones((5, 3))).note
-    assert repeatability(np.ones((5, 1))) is None
 
 
 def test_a_subject_that_never_changes_its_mind():
     y = np.repeat(np.arange(1.0, 11.0)[:, None], 3, axis=1)
-    found = repeatability(y)
-    assert found.agreement.value == 1.0
-    assert found.cv.value == 0.0
-    assert found.identical == 1.0
-
-
-def test_repeats_nobody_answered_do_not_count():
-    y = np.column_stack([table(3), np.full(40, np.nan)])
-    found = repeatability(y)
-    assert found.repeats == 3
-    assert found.items == 40
-    assert found.identical == 0.0
+    assert item_agreement(y).value == 1.0
+    assert score_variation(y.mean(axis=0)).value == 0.0
 
 
 def test_a_variation_of_few_repeats_has_no_interval():

@@ -13,7 +13,6 @@ from eqlab.analysis.components import (
     Components,
     alpha,
     beyond_chance,
-    coefficient,
     components,
     designs,
     difference_designs,
@@ -244,9 +243,7 @@ def test_more_of_anything_never_hurts(personas, speakers):
     assert planned(VARIANCE, {"persona": personas, "speaker": speakers + 1}, subject="listener").se <= se
 
 
-def test_coefficient_and_refusals():
-    assert coefficient({"m": 1.0, "residual": 1.0}, {"item": 10}, subject="m") == pytest.approx(10 / 11)
-    assert coefficient({"residual": 0.0}, {"item": 10}, subject="m") is None
+def test_designs_that_make_no_sense_are_refused():
     with pytest.raises(UsageError, match="object of measurement"):
         planned(VARIANCE, {"listener": 2}, subject="listener")
     with pytest.raises(UsageError, match="negative"):

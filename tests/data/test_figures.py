@@ -8,12 +8,16 @@ from dataclasses import replace
 from importlib.resources import files
 
 import pytest
+from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eqlab.core.errors import DataError
-from eqlab.data.figures import FILE, FigureReply, dump, parse, published_figures
+from eqlab.data.figures import FILE, FigureReply, parse, published_figures
 from eqlab.data.published import manifest
+
+sys.path.insert(0, str(ROOT / "bench"))
+from published_figures import dump
 
 CONTENT = files("eqlab.data").joinpath(FILE).read_bytes()
 BODY = json.loads(CONTENT)

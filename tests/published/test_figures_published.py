@@ -10,9 +10,9 @@ from conftest import ROOT
 from msgspec import structs
 
 from eqlab.benchmarks.eqbench.score import PRESETS
-from eqlab.benchmarks.eqbench.trials import figure_answer, figures_of, read_figures, read_scores
+from eqlab.benchmarks.eqbench.trials import figure_answer, read_figures, read_scores
 from eqlab.core.errors import DataError
-from eqlab.data.figures import FILE, dump, parse, published_figures
+from eqlab.data.figures import FILE, parse, published_figures
 from eqlab.reproduce import eqbench, short_forms
 from eqlab.runs.published_results import PublishedReader
 
@@ -37,8 +37,8 @@ def test_the_shipped_file_is_what_the_script_makes(published):
     here = replace(made, models=tuple(one for one in made.models if one.file in known))
     if len(here.models) < len(known):
         pytest.skip("fewer result files here than the figures were made from")
-    assert dump(here) == SHIPPED.read_bytes()
-    assert dump(parse(dump(made))) == dump(made)
+    assert script.dump(here) == SHIPPED.read_bytes()
+    assert script.dump(parse(script.dump(made))) == script.dump(made)
 
 
 @pytest.mark.parametrize("rules", PRESETS.values(), ids=PRESETS)
@@ -47,7 +47,7 @@ def test_every_reply_reads_as_its_figures_do(published, rules):
         for one in run.scored:
             (answer,) = one.attempts
             names = one.trial.form.keys
-            told = figure_answer(figures_of(answer.text, names), one.trial, answer.subject, 0, 0.0)
+            told = figure_answer(script.figures_of(answer.text, names), one.trial, answer.subject, 0, 0.0)
             read, figures = read_scores(answer.text, names, rules), read_figures(told, rules)
             assert (figures.first, figures.revised) == (read.first, read.revised), (run.file, one.trial.items)
             assert told.status == answer.status

@@ -1,8 +1,8 @@
 """What the models of a talk study were asked and cost, for the researcher: on the page, as JSON, in the terminal."""
 
+import asyncio
 import json
 import re
-import time
 
 import pytest
 from aiohttp import web
@@ -90,13 +90,14 @@ def test_what_is_given_up_counts_with_the_room_that_it_had(tmp_path, server, mon
     rooms = []
 
     def cut(body, number):
-        rooms.append(body.get("max_tokens") or body["max_completion_tokens"])
-        if len(rooms) > 1:
-            time.sleep(3)
         usage = {"prompt_tokens": 0, "completion_tokens": rooms[-1]}
         return {**completion("On and on. " * 40, body["model"], "length"), "usage": usage}
 
-    server.reply = cut
+    async def slow(body):
+        rooms.append(body.get("max_tokens") or body["max_completion_tokens"])
+        await asyncio.sleep(30 * (len(rooms) - 1))
+
+    server.reply, server.before = cut, slow
     with talking(tmp_path, server, talk="max_cost = 9.0", patience=1) as site:
         assert site.person().begin().say("Write me something long.", 40).until_answered().state == "down"
         counted = model_calls(site.participation).cost

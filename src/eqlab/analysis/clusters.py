@@ -70,42 +70,6 @@ def cluster_means(values: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64
     return np.asarray(np.bincount(cluster, weights=values)[there] / sizes[there])
 
 
-@dataclass(frozen=True, slots=True)
-class Repeatability:
-    items: int
-    """Items with a value in at least two repeats."""
-    repeats: int
-    scores: tuple[float, ...]
-    """Mean over items, repeat by repeat."""
-    sd: float | None
-    cv: Estimate
-    agreement: Estimate
-    identical: float | None
-    """Share of these items with the same score in every repeat."""
-
-
-def repeatability(matrix: npt.ArrayLike) -> Repeatability | None:
-    """Of an items × repeats array, NaN where missing; None with one repeat only.
-
-    CV = s/m of the repeats' scores in percent, undefined unless the mean m is above 0; interval from χ² for s, the
-    mean taken as known. Agreement: ICC(1) of the one-way analysis of variance with its F interval (Shrout & Fleiss
-    1979): 1 means that repeats add nothing new, 0 that items do not differ beyond chance."""
-    table = np.asarray(matrix, dtype=float)
-    table = table[:, np.isfinite(table).any(axis=0)]
-    if table.shape[1] < 2:
-        return None
-    scores = np.nanmean(table, axis=0)
-    again = table[np.isfinite(table).sum(axis=1) >= 2]
-    same = None
-    if len(again):
-        spread = np.nanmax(again, axis=1) - np.nanmin(again, axis=1)
-        same = float((spread < 1e-9).mean())
-    sd = float(scores.std(ddof=1))
-    return Repeatability(
-        len(again), len(scores), tuple(scores.tolist()), sd, score_variation(scores), item_agreement(again), same
-    )
-
-
 def score_variation(scores: npt.ArrayLike) -> Estimate:
     """CV in percent of the scores that single repeats give."""
     from eqlab.analysis.special import chdtri

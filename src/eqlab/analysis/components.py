@@ -353,14 +353,6 @@ def needed(
     return min(precisions, key=lambda one: (price(one), one.half_width), default=None)
 
 
-def coefficient(variance: Mapping[str, float], sizes: Mapping[str, int], *, subject: str) -> float | None:
-    """Eρ²: the share of the variance of observed scores that is between subjects (relative error)."""
-    _check(variance, sizes, subject)
-    between = variance.get(subject, 0.0)
-    error = planned(variance, sizes, subject=subject, difference=True).se ** 2 / 2
-    return between / (between + error) if between + error > 0 else None
-
-
 def _check(variance: Mapping[str, float], sizes: Mapping[str, int], subject: str) -> None:
     if RESIDUAL not in variance or any(value < 0 for value in variance.values()):
         raise UsageError("A design needs variances that are not negative, the residual among them.")

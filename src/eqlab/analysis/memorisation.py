@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from eqlab.analysis.intervals import proportion_estimate
+from eqlab.core.grouping import grouped
 from eqlab.core.results import Estimate
 
 LEVEL = 0.99
@@ -57,9 +58,7 @@ def longest_run(first: list[str], second: list[str], given: Set[tuple[str, str]]
     """Words of the longest run that both share: the longest common substring, visiting only the pairs of equal words
     (Hunt & Szymanski 1977, Communications of the ACM 20:350, visit the same pairs for subsequences). A run ends
     between two words of `given`."""
-    where: dict[str, list[int]] = {}
-    for index, word in enumerate(second):
-        where.setdefault(word, []).append(index)
+    where = grouped((word, index) for index, word in enumerate(second))
     best = 0
     before: dict[int, int] = {}
     for word in first:

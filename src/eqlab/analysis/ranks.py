@@ -125,11 +125,6 @@ def rank_ranges(
     return list(rank_sets(matrix, level, draws, seed, claim=claim).ranges)
 
 
-def may_be_first(matrix: npt.ArrayLike, level: float = 0.95, draws: int = DRAWS, seed: int = 0) -> list[bool]:
-    """By row, whether it may be the best."""
-    return list(rank_sets(matrix, level, draws, seed).first)
-
-
 def ranges(above: Flags | Sequence[Sequence[bool]]) -> list[tuple[int, int]]:
     """Rank ranges from `above[j, k]`: row j is certainly better than row k."""
     flags = np.asarray(above, dtype=bool)

@@ -18,6 +18,7 @@ from eqlab.benchmarks.common.questions import Question, Questions
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.benchmark import Scored, Source
 from eqlab.core.errors import DataError
+from eqlab.core.grouping import group_means
 from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
 from eqlab.core.trials import Trial
 
@@ -235,8 +236,8 @@ def _balanced(name: str, answers: Sequence[tuple[Cell, str, bool]]) -> Estimate:
         rows[units[unit], order.index(cell)] += 1
         rows[units[unit], len(order) + order.index(cell)] += right
     groups = [[order.index(cell) for cell in order if cell[0] == group] for group in dict.fromkeys(g for g, _ in order)]
-    found = interval([rows], lambda totals: _mean_recall(totals[0], groups), totals=shared_totals([rows], _DRAWS))
-    value, low, high = (None if one is None else 100 * one for one in (found.value, found.low, found.high))
+    drawn = interval([rows], lambda totals: _mean_recall(totals[0], groups), totals=shared_totals([rows], _DRAWS))
+    value, low, high = (None if one is None else 100 * one for one in (drawn.value, drawn.low, drawn.high))
     return Estimate(name, value, len(rows), None, low, high, "%", digits=1)
 
 
@@ -244,8 +245,8 @@ def _mean_recall(totals: Floats, groups: Sequence[Sequence[int]]) -> Floats:
     """A label that no drawn question has counts for nothing."""
     counts, hits = np.split(np.asarray(totals), 2, axis=-1)
     recall = np.divide(hits, counts, out=np.zeros_like(hits), where=counts > 0)
-    found = [recall[..., group].sum(axis=-1) / (counts[..., group] > 0).sum(axis=-1) for group in groups]
-    return np.asarray(np.mean(found, axis=0))
+    recalls = [recall[..., group].sum(axis=-1) / (counts[..., group] > 0).sum(axis=-1) for group in groups]
+    return np.asarray(np.mean(recalls, axis=0))
 
 
 def _accuracy(marks: Sequence[Mark]) -> Estimate:
@@ -272,13 +273,13 @@ def _table(marks: Sequence[Mark]) -> Table:
     """Language by language: accuracy never without what it takes to beat."""
     rows = []
     for group in dict.fromkeys(_group(mark.trial) for mark in marks):
-        own = [mark for mark in marks if _group(mark.trial) == group]
-        label, share = _majority(own)
-        american = _american(own)
+        of_group = [mark for mark in marks if _group(mark.trial) == group]
+        label, share = _majority(of_group)
+        american = _american(of_group)
         language, _, setting = group.partition(", ")
         abroad = "" if american is None else american
-        found = _headline("balanced", own), _accuracy(own)
-        rows.append((language, setting, *found, f"{share:.1f} ({label})", abroad))
+        scores = _headline("balanced", of_group), _accuracy(of_group)
+        rows.append((language, setting, *scores, f"{share:.1f} ({label})", abroad))
     columns = ("language", "setting", "balanced accuracy", "accuracy", "majority, %", "the American answer, %")
     note = (
         "Balanced: every label counts the same. Majority and the American answer are plain accuracies. A difference "
@@ -291,15 +292,16 @@ def _effects(marks: Sequence[Mark]) -> list[Estimate]:
     """What naming the country does, and asking in its language, in points of accuracy, on the same questions."""
     right: dict[tuple[str, str], dict[str, list[float]]] = {}
     for mark in marks:
-        own = right.setdefault((str(mark.trial.key["question"]), str(mark.trial.key["language"])), {})
-        own.setdefault(mark.trial.condition, []).append(100.0 * bool(mark.all_right))
-    found = []
+        by_setting = right.setdefault((str(mark.trial.key["question"]), str(mark.trial.key["language"])), {})
+        by_setting.setdefault(mark.trial.condition, []).append(100.0 * bool(mark.all_right))
+    effects = []
     for name, first, second in (("country named − not named", OWN, WITHOUT), ("own language − English", OWN, ENGLISH)):
-        gaps: dict[str, list[float]] = {}
-        for (question, _), own in right.items():
-            if first in own and second in own:
-                gaps.setdefault(question, []).append(fmean(own[first]) - fmean(own[second]))
+        gaps = group_means(
+            (question, fmean(shares[first]) - fmean(shares[second]))
+            for (question, _), shares in right.items()
+            if first in shares and second in shares
+        )
         if gaps:
-            values = [fmean(some) for some in gaps.values()]
-            found.append(mean_estimate(f"{name}, paired", values, unit="points", digits=1, bounds=(-100.0, 100.0)))
-    return found
+            values = list(gaps.values())
+            effects.append(mean_estimate(f"{name}, paired", values, unit="points", digits=1, bounds=(-100.0, 100.0)))
+    return effects

@@ -14,11 +14,12 @@ from msgspec.structs import replace
 
 from eqlab.analysis.intervals import clustered_share
 from eqlab.analysis.pattern import agreement, linearised, shape, sums
-from eqlab.benchmarks.common.questions import Question, Questions, by_item, how_to_fill_in, mean_by_item
+from eqlab.benchmarks.common.questions import Question, Questions, how_to_fill_in, mean_by_item
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.answers import final
 from eqlab.core.benchmark import Context, Scored, Source
 from eqlab.core.forms import Form, Scale
+from eqlab.core.grouping import group_means
 from eqlab.core.item_file import numbers_in, read_items
 from eqlab.core.results import Baseline, Estimate, ItemScore, Norms
 from eqlab.core.runs import OWN
@@ -50,15 +51,15 @@ def eq(distance: float, mean: float = MEAN, sd: float = SD) -> float:
 
 def read_stories(content: bytes, path: str) -> list[tuple[str, list[str]]]:
     """Each with its words in the published order."""
-    found: list[list[str]] = []  # of each story its text, then its words
+    stories: list[list[str]] = []  # of each story its text, then its words
     for line in map(str.strip, office.paragraphs(content, path)):
         if _HEAD.fullmatch(line):
-            found.append([])
-        elif found and line.startswith("Options:"):
-            found[-1] += _OPTION.findall(line)
-        elif found:  # in Chinese the words stand after tabs, on a line of their own or on the story's
-            found[-1] += line.removeprefix("Story:").split("\t")
-    parts = [[part.strip() for part in own if part.strip()] for own in found]
+            stories.append([])
+        elif stories and line.startswith("Options:"):
+            stories[-1] += _OPTION.findall(line)
+        elif stories:  # in Chinese the words stand after tabs, on a line of their own or on the story's
+            stories[-1] += line.removeprefix("Story:").split("\t")
+    parts = [[part.strip() for part in story if part.strip()] for story in stories]
     if len(parts) != ITEMS or any(len(part) != 1 + WORDS for part in parts):
         raise broken(path, f"{ITEMS} stories with {WORDS} words each")
     return [(text, words) for text, *words in parts]
@@ -142,8 +143,8 @@ class Seceu(Questions[SeceuOptions]):
     def comparable(self, items: Items) -> Items:
         read, parts = _counting(items)
         points = linearised(parts, [item.item for item in read])
-        found = {(item.trial, item.repeat): point for item, point in zip(read, points, strict=True)}
-        return [replace(item, points=found.get((item.trial, item.repeat))) for item in items]
+        points_of = {(item.trial, item.repeat): point for item, point in zip(read, points, strict=True)}
+        return [replace(item, points=points_of.get((item.trial, item.repeat))) for item in items]
 
     def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
         asked = [trial for trial in trials if trial.condition == SHUFFLED] or list(trials)
@@ -159,7 +160,7 @@ class Seceu(Questions[SeceuOptions]):
         yield from _published(main, "", normed, "on the published norm, other form; " if drawn else "")
         if drawn and fixed:
             yield from _published(fixed, ", published order", normed, "")
-            one, other = (by_item((item.item, item.score) for _, item in order) for order in (drawn, fixed))
+            one, other = (group_means((item.item, item.score) for _, item in order) for order in (drawn, fixed))
             gain = [(name, (one[name] - other[name]) * 15 / SD) for name in one if name in other]
             yield mean_by_item("position effect", gain, "EQ in published order − in drawn order", digits=1)
         paper = ((item.item, _as_the_paper_reads(one)) for one, item in main)
@@ -231,11 +232,13 @@ def _published(pairs: Sequence[tuple[Scored, ItemScore]], order: str, normed: bo
     told = "; ".join(f"{name}: {value:.2f}" for name, value in floor.items())
     people = f"; people: {MEAN} (SD {SD})" if normed else ""
     scores = [(item.item, item.score) for _, item in pairs]
-    yield (own := mean_by_item(f"{DISTANCE}{order}", scores, f"smaller is better; {told}{people}"))
-    if normed and own.value is not None:
+    yield (mean := mean_by_item(f"{DISTANCE}{order}", scores, f"smaller is better; {told}{people}"))
+    if normed and mean.value is not None:
         told = "; ".join(f"{name}: {eq(value):.1f}" for name, value in floor.items())
-        low, high = (None if bound is None else eq(bound) for bound in (own.high, own.low))
-        yield Estimate(f"EQ{order}", eq(own.value), own.n, None, low, high, "", f"{form}{told}; people: 100 (SD 15)", 1)
+        low, high = (None if bound is None else eq(bound) for bound in (mean.high, mean.low))
+        yield Estimate(
+            f"EQ{order}", eq(mean.value), mean.n, None, low, high, "", f"{form}{told}; people: 100 (SD 15)", 1
+        )
 
 
 def _as_the_paper_reads(scored: Scored) -> float | None:

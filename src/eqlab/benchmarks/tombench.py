@@ -63,14 +63,14 @@ def source(file: str) -> str:
 
 def read_items(files: Mapping[str, bytes], language: str) -> list[Item]:
     """Every question of the files, those that are not about emotion among them."""
-    found = []
+    items = []
     for file, short in FILES.items():
         if source(file) not in files:
             continue
         lines = [line for line in files[source(file)].decode("utf-8", "replace").split("\n") if line.strip()]
         for place, line in enumerate(lines):
-            found.append(_item(line, file, f"{short}-{place:03d}", language))
-    return found
+            items.append(_item(line, file, f"{short}-{place:03d}", language))
+    return items
 
 
 def _item(line: str, file: str, name: str, language: str) -> Item:
@@ -179,7 +179,7 @@ class ToMBench(Questions[ToMBenchOptions]):
         head = _accuracy(self.headline, read)
         who = result.subject.removeprefix("model:")
         abilities = {ability: _own(read, ability) for ability in sorted({mark.trial.condition for mark in read})}
-        means = [_accuracy(ability, own).value or 0.0 for ability, own in abilities.items()]
+        means = [_accuracy(ability, of_ability).value or 0.0 for ability, of_ability in abilities.items()]
         more = Estimate("mean over abilities", fmean(means), len(means), unit="%", digits=1, of="abilities")
         people = f"People got {PRINTED_PEOPLE} % in print; who they are and how they differ is not said."
         return replace(
@@ -193,10 +193,10 @@ class ToMBench(Questions[ToMBenchOptions]):
 
     def _by_ability(self, abilities: Mapping[str, Sequence[Mark]]) -> Table:
         rows = []
-        for ability, own in abilities.items():
-            guess, place, longest, words = self.baselines([mark.trial for mark in own])
+        for ability, of_ability in abilities.items():
+            guess, place, longest, words = self.baselines([mark.trial for mark in of_ability])
             best = f"{place.value:.1f} ({place.name[-1]})"
-            rows.append((ability, _accuracy("right", own), guess.value, best, longest.value, words.value))
+            rows.append((ability, _accuracy("right", of_ability), guess.value, best, longest.value, words.value))
         columns = ("ability", "right", "guess, %", "best place, %", "longest option, %", "favourite words, %")
         note = "Intervals over stories. Favourite words: the option right most often where other stories offer it."
         return Table("By ability", columns, rows, note, draw=(whiskers("right"),))
@@ -219,8 +219,8 @@ def _question(item: Item, wording: float) -> Question:
 
 def _accuracy(name: str, marks: Sequence[Mark]) -> Estimate:
     """The share right; the interval is over stories, of which several questions may be asked, in several orders."""
-    found = clustered_share(name, [bool(mark.all_right) for mark in marks], [one.trial.key["story"] for one in marks])
-    return structs.replace(found, n=len({mark.trial.items for mark in marks}))
+    share = clustered_share(name, [bool(mark.all_right) for mark in marks], [one.trial.key["story"] for one in marks])
+    return structs.replace(share, n=len({mark.trial.items for mark in marks}))
 
 
 def _own(marks: Sequence[Mark], ability: str) -> list[Mark]:

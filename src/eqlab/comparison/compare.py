@@ -26,6 +26,7 @@ from eqlab.comparison.sentences import conclusion, listed
 from eqlab.comparison.verdict import ALPHA, POWER, Pair, Verdict, rank, turned
 from eqlab.comparison.verdict import pair as compare_pair
 from eqlab.core.answers import replaced
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import AGAINST_PLAIN, WORDINGS, Column, Estimate, Table
 from eqlab.tables.cells import p_text
@@ -116,10 +117,7 @@ def _by_items(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     questions, or beside everybody where there is one table."""
     if entries[0].rater:
         return {"": list(entries)}
-    tables: dict[str, list[Entry]] = {}
-    for entry in entries:
-        if not entry.contender.people:
-            tables.setdefault(entry.item_set, []).append(entry)
+    tables = grouped((entry.item_set, entry) for entry in entries if not entry.contender.people)
     for entry in entries:
         if entry.contender.people:
             place = next(iter(tables)) if len(tables) == 1 else entry.item_set
@@ -399,10 +397,9 @@ def _rules(entries: Sequence[Entry]) -> list[str]:
     for key in dict.fromkeys(key for entry in entries for key in entry.result.rules):
         if key in _VOLATILE:
             continue
-        values: dict[str, list[str]] = {}
-        for entry in entries:
-            if key in entry.result.rules:
-                values.setdefault(_yes_or_no(entry.result.rules[key]), []).append(entry.name)
+        values = grouped(
+            (_yes_or_no(entry.result.rules[key]), entry.name) for entry in entries if key in entry.result.rules
+        )
         if len(values) > 1:
             parts = "; ".join(f"{value}: {listed(names)}" for value, names in values.items())
             said.append(f"Not asked or scored alike ({key}): {parts}.")

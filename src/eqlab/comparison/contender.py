@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from eqlab.analysis.intervals import FEWEST, mean_estimate
+from eqlab.core.grouping import group_means
 from eqlab.core.results import WITH_OTHER_ITEMS, Baseline, Better, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig
 from eqlab.core.text import is_number, short_name
@@ -110,11 +111,7 @@ def why_no_rank(score: Estimate, points: Mapping[str, float], *, valid: bool = T
 
 def item_means(items: Sequence[ItemScore]) -> dict[str, float]:
     """Points by item, the mean over repeats."""
-    found: dict[str, list[float]] = {}
-    for item in items:
-        if item.points is not None:
-            found.setdefault(item.item, []).append(item.points)
-    return {item: fmean(points) for item, points in found.items()}
+    return group_means((item.item, item.points) for item in items)
 
 
 @dataclass(frozen=True, slots=True)

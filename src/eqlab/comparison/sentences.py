@@ -8,6 +8,7 @@ from eqlab.analysis.intervals import mean_bounds
 from eqlab.analysis.multiplicity import holm
 from eqlab.comparison.contender import REFERENCE, Contender
 from eqlab.comparison.verdict import ALPHA, Pair, Verdict, paired_on
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Result, best_baseline, goodness
 from eqlab.core.runs import PEOPLE
@@ -316,10 +317,7 @@ def _ends(contender: Contender) -> tuple[float | None, float | None]:
 
 def _left_out(rest: Sequence[Contender], some_ranked: bool) -> list[str]:
     """Who has no rank, by reason; people have their own sentence."""
-    reasons: dict[str, list[Contender]] = {}
-    for contender in rest:
-        if contender.why_no_rank != REFERENCE:
-            reasons.setdefault(contender.why_no_rank, []).append(contender)
+    reasons = grouped((contender.why_no_rank, contender) for contender in rest if contender.why_no_rank != REFERENCE)
     if not some_ranked and len(reasons) == 1:
         return [f"{why[:1].upper()}{why[1:]}." for why in reasons]
     return [

@@ -5,7 +5,6 @@ simulated ones (prediction-powered, `analysis.ppi`)."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import fmean
 
 import numpy as np
 from msgspec import structs
@@ -17,6 +16,7 @@ from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.ppi import Arm, ppi_difference, ppi_mean
 from eqlab.comparison.entries import Entry
 from eqlab.core.errors import UsageError
+from eqlab.core.grouping import group_means
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PEOPLE, PERSON
@@ -139,11 +139,7 @@ def _compare(talks: Sequence[Talk], speaker: str, reference: str) -> Speakers:
 
 def _means(talks: Sequence[Talk], speaker: str) -> dict[tuple[str, str], float]:
     """By listener and persona, repeats averaged."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for talk in talks:
-        if talk.speaker == speaker:
-            found.setdefault((talk.listener, talk.persona), []).append(talk.score)
-    return {key: fmean(values) for key, values in found.items()}
+    return group_means(((talk.listener, talk.persona), talk.score) for talk in talks if talk.speaker == speaker)
 
 
 def _listener(
@@ -190,10 +186,8 @@ def _over_talks(name: str, talks: Sequence[Talk], values: Sequence[float], bound
         low = None if estimate.low is None else max(bounds[0], estimate.low)
         high = None if estimate.high is None else min(bounds[1], estimate.high)
         return structs.replace(estimate, low=low, high=high, digits=1)
-    by_persona: dict[str, list[float]] = {}
-    for talk, value in zip(talks, values, strict=True):
-        by_persona.setdefault(talk.persona, []).append(value)
-    return mean_estimate(name, [fmean(own) for own in by_persona.values()], digits=1, bounds=bounds)
+    by_persona = group_means((talk.persona, value) for talk, value in zip(talks, values, strict=True))
+    return mean_estimate(name, list(by_persona.values()), digits=1, bounds=bounds)
 
 
 def _arm(
@@ -377,11 +371,7 @@ def moderated(one: Ends, other: Ends) -> Estimate:
 
 
 def _ends(entry: Entry) -> dict[tuple[str, str], float]:
-    found: dict[tuple[str, str], list[float]] = {}
-    for talk in entry.result.transcripts:
-        if talk.score is not None:
-            found.setdefault((talk.item, talk.partner), []).append(talk.score)
-    return {key: fmean(scores) for key, scores in found.items()}
+    return group_means(((talk.item, talk.partner), talk.score) for talk in entry.result.transcripts)
 
 
 def over_speakers_table(differences: Sequence[Beyond]) -> Table:

@@ -13,6 +13,7 @@ from eqlab.comparison.sentences import conclusion, needed_words, pair_sentence
 from eqlab.comparison.speakers import over_speakers, over_speakers_table
 from eqlab.comparison.verdict import Pair, Standing, Verdict
 from eqlab.core.answers import OUTCOMES
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import POINTS, Cell, Column, Estimate, Table, as_dict
 from eqlab.core.text import number
@@ -61,9 +62,7 @@ def tables(comparison: Comparison) -> list[Table]:
 
 def _unranked(found: Sequence[tuple[str, str]]) -> Table:
     """Those of one reason in one row."""
-    names: dict[str, list[str]] = {}
-    for name, why in found:
-        names.setdefault(why, []).append(name)
+    names = grouped((why, name) for name, why in found)
     return Table(
         "Without a rank", (Column("who", "model"), "why"), tuple((", ".join(own), why) for why, own in names.items())
     )

@@ -166,10 +166,10 @@ class Design:
 
     def _queue(self, arm: str, draw: random.Random) -> Iterator[int]:
         """An arm's batches over and over, each time in another order."""
-        own = [batch for batch in self.batches if batch.arm == arm]
+        batches = [batch for batch in self.batches if batch.arm == arm]
         while True:
-            for turn in sorted({batch.round for batch in own}):
-                order = [batch.number for batch in own if batch.round == turn]
+            for turn in sorted({batch.round for batch in batches}):
+                order = [batch.number for batch in batches if batch.round == turn]
                 draw.shuffle(order)
                 yield from order
 
@@ -244,14 +244,14 @@ class Design:
 
 def _shuffled(trials: list[Trial], blocks: Sequence[int], draw: random.Random) -> list[Trial]:
     """In one order drawn, or in one for each block."""
-    found: list[Trial] = []
+    shuffled: list[Trial] = []
     start = 0
     for size in blocks or (len(trials),):
-        own = trials[start : start + size]
-        draw.shuffle(own)
-        found += own
+        block = trials[start : start + size]
+        draw.shuffle(block)
+        shuffled += block
         start += size
-    return found
+    return shuffled
 
 
 def _checks(choice: Sequence[Trial], count: int, n: int, draw: random.Random) -> list[tuple[int, Trial]]:
@@ -261,11 +261,11 @@ def _checks(choice: Sequence[Trial], count: int, n: int, draw: random.Random) ->
         return []
     order = list(choice)
     draw.shuffle(order)
-    found = []
+    checks = []
     for index, trial in enumerate(order[:count]):
         first, after = index * n // count, (index + 1) * n // count
-        found.append((draw.randrange(first, max(after, first + 1)) + 1, trial))
-    return sorted(found, key=lambda one: -one[0])
+        checks.append((draw.randrange(first, max(after, first + 1)) + 1, trial))
+    return sorted(checks, key=lambda one: -one[0])
 
 
 def steps_to_json(steps: Sequence[Step]) -> str:

@@ -169,19 +169,19 @@ def problem(one: Field, value: Any) -> Problem:
 
 def problems(form: Form, values: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with an answer, by field; under "" with the whole. Words are another's affair."""
-    found: dict[str, str] = {}
+    wrong: dict[str, str] = {}
     for one in form.fields:
         if one.key in values:
             why: str = problem(one, values[one.key]) or _between(one, values[one.key])
         else:
             why = "" if _may_be_empty(one) else "missing"
         if why:
-            found[one.key] = why
-    if not found and any(key not in form.keys for key in values):
-        found[""] = "unknown"
-    if not found and points_left(form, values):
-        found[""] = "total"
-    return found
+            wrong[one.key] = why
+    if not wrong and any(key not in form.keys for key in values):
+        wrong[""] = "unknown"
+    if not wrong and points_left(form, values):
+        wrong[""] = "total"
+    return wrong
 
 
 def _between(one: Field, value: Any) -> str:

@@ -51,13 +51,13 @@ _PROTOCOL = ("model", "messages", "stream", "response_format")
 
 def read_pairs(flag: str, pairs: Sequence[str], example: str = "name=value") -> dict[str, str]:
     """{'name': 'value'} from 'name=value' arguments."""
-    found = {}
+    settings = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise UsageError(f"{flag} '{pair}' is not of the form name=value.", f"Write {flag} {example}.")
-        found[name.strip()] = value.strip()
-    return found
+        settings[name.strip()] = value.strip()
+    return settings
 
 
 def read_settings(pairs: Sequence[str], flag: str = "--set") -> dict[str, Any]:

@@ -269,10 +269,10 @@ def told(value: Any) -> Any:
         return [told(one) for one in value]
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    found = {}
+    plain = {}
     for one in fields(value):
-        own = getattr(value, one.name)
+        field_value = getattr(value, one.name)
         default = one.default_factory() if callable(one.default_factory) else one.default
-        if one.metadata.get("told", True) and not (one.metadata.get("late") and own == default):
-            found[one.name] = told(own)
-    return found
+        if one.metadata.get("told", True) and not (one.metadata.get("late") and field_value == default):
+            plain[one.name] = told(field_value)
+    return plain

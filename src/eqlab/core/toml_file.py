@@ -278,14 +278,14 @@ _MOST_POINTS = 11
 
 
 def read_scales(top: Section) -> tuple[Scale, ...]:
-    found = []
+    scales = []
     for one in top.tables("scale", SCALE):
         low = one.whole("low", 1, 0, 1)
         high = one.whole("high", 5, low + 1, low + _MOST_POINTS - 1)
         scale = Scale(read_key(one), one.text("text"), low, high, _anchors(one, low, high), bool(one.flag("reverse")))
-        found.append(scale)
-    check_different(top, "scale", [scale.key for scale in found])
-    return tuple(found)
+        scales.append(scale)
+    check_different(top, "scale", [scale.key for scale in scales])
+    return tuple(scales)
 
 
 def _anchors(section: Section, low: int, high: int) -> tuple[tuple[int, str], ...]:

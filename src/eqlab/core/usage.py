@@ -83,7 +83,7 @@ def total(uses: Iterable[Took], costs: Iterable[float | None], currency: str) ->
     """`costs` go with `uses`: None for what is not known. A cost stands only where it is known of some answer."""
     answers = uncounted = tokens_in = tokens_out = 0
     seconds: list[float] = []
-    known: list[float] = []
+    priced: list[float] = []
     for use, cost in zip(uses, costs, strict=True):
         if use.usage:
             uncounted += timed_out(use.usage)
@@ -96,7 +96,7 @@ def total(uses: Iterable[Took], costs: Iterable[float | None], currency: str) ->
         tokens_in += asked or 0
         tokens_out += said or 0
         if cost is not None:
-            known.append(cost)
+            priced.append(cost)
         if use.latency is not None:
             seconds.append(use.latency)
     some = tokens_in + tokens_out > 0
@@ -105,7 +105,7 @@ def total(uses: Iterable[Took], costs: Iterable[float | None], currency: str) ->
         tokens_in if some else None,
         tokens_out if some else None,
         uncounted,
-        sum(known) if known else None,
+        sum(priced) if priced else None,
         currency,
         median(seconds) if 2 * len(seconds) >= max(1, answers) else None,
     )

@@ -2,7 +2,7 @@
 and the references. No dialogue and no reply: those are fetched (`eqlab data fetch eqbench`)."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -136,53 +136,3 @@ def _iteration(body: Mapping[str, Any], questions: Sequence[FigureQuestion]) -> 
             )
         )
     return tuple(replies)
-
-
-def dump(figures: Figures) -> bytes:
-    """The file that `parse` reads: the same bytes for the same figures, a line for each model."""
-    head = {
-        "format": FORMAT,
-        "about": "What was read in the published EQ-Bench results: figures only. Made by bench/published_figures.py.",
-        "repository": figures.repository,
-        "commit": figures.commit,
-        "licence": figures.licence,
-        "questions": {
-            **{name: getattr(figures, name) for name in ("version", "language", "file", "sha256", "items_sha256")},
-            "ids": [question.id for question in figures.questions],
-            "emotions": [question.emotions for question in figures.questions],
-            "references": [[_plain(level) for level in question.reference] for question in figures.questions],
-        },
-    }
-    lines = [f"{json.dumps(name)}: {_line(value)}" for name, value in head.items()]
-    models = ",\n".join(_line(_as_json(model_figures, figures.questions)) for model_figures in figures.models)
-    return ("{\n" + ",\n".join(lines) + ',\n"models": [\n' + models + "\n]\n}\n").encode()
-
-
-def _as_json(figures: ModelFigures, questions: Sequence[FigureQuestion]) -> dict[str, Any]:
-    names = ("model", "family", "file", "sha256", "completed", "revised", "facts")
-    return {
-        **{name: getattr(figures, name) for name in names},
-        "completed": _plain(figures.completed),
-        "iterations": [_columns(replies, questions) for replies in figures.iterations],
-    }
-
-
-def _columns(replies: Sequence[FigureReply], questions: Sequence[FigureQuestion]) -> dict[str, Any]:
-    def ids(marked: Iterable[bool]) -> list[str]:
-        return [question.id for question, mark in zip(questions, marked, strict=True) if mark]
-
-    columns = {name: [getattr(reply, name) for reply in replies] for name in PASSES}
-    return {
-        **{name: column if any(read is not None for read in column) else [] for name, column in columns.items()},
-        "words": [reply.words for reply in replies],
-        "more": {name: ids(getattr(reply, f"{name}_more") for reply in replies) for name in PASSES},
-        "refused": ids(reply.refused for reply in replies),
-    }
-
-
-def _plain(value: float) -> float | int:
-    return int(value) if value == int(value) else value
-
-
-def _line(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -17,6 +17,7 @@ from eqlab.core.answers import FAILED_READINGS, Answer, Reading, final, outcomes
 from eqlab.core.benchmark import Asking, Benchmark, Scored, Talks, Turn
 from eqlab.core.errors import ModelError
 from eqlab.core.forms import json_schema
+from eqlab.core.grouping import grouped
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial, outgoing
 from eqlab.models.chat import (
@@ -134,9 +135,7 @@ def open_talks(name: str, benchmark: Benchmark, options: Mapping[str, Any], scor
     talks = OpenTalks()
     if not isinstance(benchmark, Talks):
         return talks
-    planned: dict[TalkKey, list[Scored]] = {}
-    for one in scored:
-        planned.setdefault(talk_key(name, one.trial, one.repeat), []).append(one)
+    planned = grouped((talk_key(name, one.trial, one.repeat), one) for one in scored)
     for key, talk in planned.items():
         talk.sort(key=lambda one: one.trial.turn)
         turns = _answered(talk, benchmark, options)

@@ -4,9 +4,11 @@ of claims (`study_of_claims`); a study that shows more than its claims makes its
 
 A reproduction for other programs: its rows as CSV, its sentences and tables as Markdown."""
 
+import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -76,6 +78,11 @@ class Compared:
 def to_digits(count: int) -> float:
     """The tolerance of a number printed to so many digits after the point: half a unit of the last one."""
     return 0.5 * 10.0**-count + 1e-9
+
+
+def printed_rows(name: str) -> list[dict[str, str]]:
+    """What a paper prints, from a table that ships with the package."""
+    return list(csv.DictReader(files("eqlab.reproduce").joinpath(name).read_text(encoding="utf-8").splitlines()))
 
 
 def compare(claims: Iterable[Claim], data: Any) -> list[Compared]:
@@ -160,8 +167,8 @@ def tables(title: str, report: Report) -> list[Table]:
     keys = [f"{name}: {name.replace('_', ' ')}" for name in (rows[0] if rows else ()) if name not in after]
     first = " | ".join([*keys, "printed", "recomputed"])
     differing = [row for row in rows if row["verdict"] == "differs"]
-    made = [table_of(title, f"{first} | low | high | n | verdict | rule", rows)]
-    return [*made, table_of("Where print and data differ", f"{first} | why", differing)] if differing else made
+    shown = [table_of(title, f"{first} | low | high | n | verdict | rule", rows)]
+    return [*shown, table_of("Where print and data differ", f"{first} | why", differing)] if differing else shown
 
 
 def table_of(

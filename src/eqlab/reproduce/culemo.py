@@ -64,8 +64,8 @@ def normalised(text: str, words: Mapping[str, str]) -> str | None:
 def lenient(text: str, words: Mapping[str, str]) -> str | None:
     """The one label that occurs as a word."""
     said = {"".join(run) for run in _words(text.casefold())}
-    found = [label for label, word in words.items() if word.casefold() in said]
-    return found[0] if len(found) == 1 else None
+    labels = [label for label, word in words.items() if word.casefold() in said]
+    return labels[0] if len(labels) == 1 else None
 
 
 def _words(text: str) -> Iterator[list[str]]:
@@ -91,7 +91,7 @@ def reproduce(data: Path | None) -> Report:
 
 def _answer_files(folder: Path, languages: Mapping[str, Language]) -> tuple[list[Answers], list[str]]:
     """Every list of answers in the folder, known to the manifest or not, and what is none."""
-    found, unread = [], []
+    files, unread = [], []
     for path in published.find("culemo/**/*.json", folder):
         name = path.relative_to(folder).as_posix()
         setting = ENGLISH if "/countries/" in name else WITHOUT if "wo-country" in path.name else OWN
@@ -101,8 +101,8 @@ def _answer_files(folder: Path, languages: Mapping[str, Language]) -> tuple[list
         if read is None:
             unread.append(name)
         else:
-            found.append(read)
-    return sorted(found, key=lambda one: (SETTINGS.index(one.setting), one.model)), unread
+            files.append(read)
+    return sorted(files, key=lambda one: (SETTINGS.index(one.setting), one.model)), unread
 
 
 def _read(name: str, content: bytes, setting: str, language: Language) -> Answers | None:
@@ -223,12 +223,12 @@ def _summary(
     rows: Sequence[Row], answers: Sequence[Answers], languages: Mapping[str, Language], unread: Sequence[str]
 ) -> Row:
     here = {answer.file for answer in answers}
-    known = [file.name for file in published.manifest() if file.source == "culemo" and file.path.endswith(".json")]
+    pinned = [file.name for file in published.manifest() if file.source == "culemo" and file.path.endswith(".json")]
     return {
         "rows": len(rows),
         "files": len(answers),
         "models": sorted({answer.model for answer in answers}),
-        "missing_files": [name for name in known if name not in here],
+        "missing_files": [name for name in pinned if name not in here],
         "unread_files": list(unread),
         "languages": [_language_row(language, rows) for language in LANGUAGES],
         "effects": list(_effects(answers, languages)),
@@ -236,9 +236,9 @@ def _summary(
 
 
 def _language_row(language: str, rows: Sequence[Row]) -> Row:
-    own = [row for row in rows if row["language"] == language]
-    models = [row for row in own if row["setting"] != _BASE]
-    base = {row["who"]: row["accuracy_exact"] for row in own if row["setting"] == _BASE}
+    of_language = [row for row in rows if row["language"] == language]
+    models = [row for row in of_language if row["setting"] != _BASE]
+    base = {row["who"]: row["accuracy_exact"] for row in of_language if row["setting"] == _BASE}
     there = [row for row in models if row["setting"] != WITHOUT]
 
     def best(name: str) -> float | None:
@@ -296,35 +296,35 @@ def _recall_difference(totals: Sequence[Floats]) -> Floats:
 
 
 def findings(report: Report) -> list[str]:
-    found = report["summary"]
-    told = [
-        f"{found['files']} answer files of {len(found['models'])} models; the paper's tables were not to be had, so "
-        "nothing is compared with print."
+    summary = report["summary"]
+    sentences = [
+        f"{summary['files']} answer files of {len(summary['models'])} models; the paper's tables were not to be had, "
+        "so nothing is compared with print."
     ]
-    beaten = [row for row in found["languages"] if row["files"] and row["below_always_neutral"] == row["files"]]
-    told += [
+    beaten = [row for row in summary["languages"] if row["files"] and row["below_always_neutral"] == row["files"]]
+    sentences += [
         f"{row['language']}: 'always neutral' gets {100 * row['always_neutral']:.1f} %, more than every one of the "
         f"{row['files']} files (best {100 * row['best_accuracy']:.1f} %); their balanced accuracy is "
         f"{100 * row['best_balanced_accuracy']:.1f} % at best, that of any constant answer 16.7 %."
         for row in beaten
     ]
-    named = sum(row["files_with_country"] for row in found["languages"])
-    told.append(
+    named = sum(row["files_with_country"] for row in summary["languages"])
+    sentences.append(
         f"Giving the American answer everywhere scores at least as much as "
-        f"{sum(row['not_above_american_answer'] for row in found['languages'])} of the {named} files in which a "
+        f"{sum(row['not_above_american_answer'] for row in summary['languages'])} of the {named} files in which a "
         "model is told to live in another country."
     )
-    for effect in dict.fromkeys(row["effect"] for row in found["effects"]):
-        own = [row for row in found["effects"] if row["effect"] == effect]
-        apart = [row for row in own if row["low"] is not None and (row["low"] > 0 or row["high"] < 0)]
+    for effect in dict.fromkeys(row["effect"] for row in summary["effects"]):
+        rows = [row for row in summary["effects"] if row["effect"] == effect]
+        apart = [row for row in rows if row["low"] is not None and (row["low"] > 0 or row["high"] < 0)]
         up = sum(row["balanced_accuracy"] > 0 for row in apart)
-        told.append(
-            f"{effect}, paired over questions: balanced accuracy differs in {len(apart)} of {len(own)} cases "
+        sentences.append(
+            f"{effect}, paired over questions: balanced accuracy differs in {len(apart)} of {len(rows)} cases "
             f"({up} up, {len(apart) - up} down)."
         )
-    if found["missing_files"]:
-        told.append(f"Not here, of the study's files: {len(found['missing_files'])} ('eqlab data list' names them).")
-    return told
+    if missing := summary["missing_files"]:
+        sentences.append(f"Not here, of the study's files: {len(missing)} ('eqlab data list' names them).")
+    return sentences
 
 
 def tables(report: Report) -> list[Table]:

@@ -3,11 +3,9 @@ answers of people: each cell beside what the paper prints and, where they differ
 stricter rules. The claims are `emotionbench_printed.csv` (Tables 2, 3, 5, 8–11) and, for what is wrong in print,
 `emotionbench_differs.csv`: the first line that covers a cell explains it, and an empty field covers all."""
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 from operator import itemgetter
 from pathlib import Path
 
@@ -39,6 +37,7 @@ from eqlab.benchmarks.emotionbench.views import (
     situation_changes,
 )
 from eqlab.core.errors import DataError
+from eqlab.core.grouping import grouped
 from eqlab.core.results import Table
 from eqlab.data import published
 from eqlab.instruments.catalogue import OVERALL, PANAS
@@ -51,6 +50,7 @@ from eqlab.reproduce.claims import (
     Study,
     compare,
     most_frequent,
+    printed_rows,
     table_of,
     to_digits,
 )
@@ -183,25 +183,21 @@ def _place(row: Row, factor: int | None) -> tuple[str, ...]:
     return *names, emotion, "" if factor is None else str(factor)
 
 
-def _lines(name: str) -> list[list[str]]:
-    text = files("eqlab.reproduce").joinpath(name).read_text(encoding="utf-8")
-    return list(csv.reader(text.splitlines()))[1:]
-
-
 @cache
 def printed_values() -> dict[tuple[str, ...], tuple[str | float, str | None]]:
     """By place: "mean±SD" or the change, and the arrow."""
     arrows = {"-": "none", "": None}
     return {
         tuple(place): (value if "±" in value else float(value), arrows.get(arrow, arrow))
-        for *place, value, arrow in _lines("emotionbench_printed.csv")
+        for *place, value, arrow in map(dict.values, printed_rows("emotionbench_printed.csv"))
     }
 
 
 @cache
 def _slips() -> list[tuple[list[list[str]], str]]:
     """Errors in print: per column of a place the values that are covered (none: all), and what is wrong."""
-    return [([field.split("|") for field in fields], why) for *fields, why in _lines("emotionbench_differs.csv")]
+    rows = map(dict.values, printed_rows("emotionbench_differs.csv"))
+    return [([field.split("|") for field in fields], why) for *fields, why in rows]
 
 
 def _explanation(place: Sequence[str]) -> str:
@@ -317,15 +313,13 @@ def findings(report: Report) -> list[str]:
 
 def tables(report: Report) -> list[Table]:
     """One table of cells per source and questionnaire, the differences with their reasons, and the stricter views."""
-    by_file: dict[str, list[Row]] = {}
-    for row in report["rows"]:
-        by_file.setdefault(f"{row['source']}, {row['questionnaire']}", []).append(_shown(row))
-    made = [table_of(name, _CELLS, rows) for name, rows in by_file.items()]
+    by_file = grouped((f"{row['source']}, {row['questionnaire']}", _shown(row)) for row in report["rows"])
+    shown = [table_of(name, _CELLS, rows) for name, rows in by_file.items()]
     differing = [_shown(row) for row in report["rows"] if row["agrees"] is False]
-    made.append(table_of("Where the paper and its raw data differ", _DIFFERENCES, differing))
+    shown.append(table_of("Where the paper and its raw data differ", _DIFFERENCES, differing))
     if report["summary"]["views"]["models"]:
-        made.append(_views_table(report["summary"]["views"]))
-    return made
+        shown.append(_views_table(report["summary"]["views"]))
+    return shown
 
 
 _CELLS = (

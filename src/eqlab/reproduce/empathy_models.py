@@ -97,16 +97,16 @@ def fits(data: Columns) -> dict[str, OrdinalFit]:
 
 
 def clmm_json(fitted: Mapping[str, OrdinalFit]) -> Row:
-    found = {}
+    models = {}
     for name, fit in fitted.items():
         gap = fit.contrast({"chatgpt_empathy": 1.0, "chatgpt": -1.0})
-        found[name] = {
+        models[name] = {
             "loglik": fit.loglik,
             "sd": fit.sd,
             "coef": {label: {"est": c.est, "se": c.se, "z": c.z, "p": c.p} for label, c in fit.coefficients.items()},
             "empathy_minus_vanilla": {"est": gap.est, "se": gap.se, "p": gap.p},
         }
-    return found
+    return models
 
 
 def summary_json(fitted: Mapping[str, OrdinalFit]) -> Row:
@@ -161,10 +161,10 @@ def _contrasts(fit: OrdinalFit) -> Row:
         "chatgpt_empathy vs human": {"chatgpt_empathy": 1.0},
         "chatgpt_empathy vs chatgpt": {"chatgpt_empathy": 1.0, "chatgpt": -1.0},
     }
-    found = {name: fit.contrast(weights) for name, weights in planned.items()}
-    adjusted = holm([contrast.p for contrast in found.values()])
+    gaps = {name: fit.contrast(weights) for name, weights in planned.items()}
+    adjusted = holm([contrast.p for contrast in gaps.values()])
     return {
-        name: {**as_dict(contrast), "p_holm": p} for (name, contrast), p in zip(found.items(), adjusted, strict=True)
+        name: {**as_dict(contrast), "p_holm": p} for (name, contrast), p in zip(gaps.items(), adjusted, strict=True)
     }
 
 
@@ -319,11 +319,11 @@ def _simulated(crossed: OrdinalFit, n: int, groups: Mapping[str, Any]) -> Row:
     human = groups["human"]["good"] / n
     top = fitted.thresholds[-1] - log_odds_for_gap(fitted, human)
     parts = PowerComponents((top,), fitted.sd_rater, fitted.sd_prompt)
-    found = {}
+    studies = {}
     for name in ("Gemini", "GPT-4"):
         shift = log_odds_for_gap(parts, groups[name]["good"] / n)
         power = simulate_power(parts, shift, raters=_RATERS, studies=500)
-        found[f"human vs {name}"] = {
+        studies[f"human vs {name}"] = {
             "p_reference": power.p_reference,
             "p_other": power.p_other,
             "log_odds": shift,
@@ -331,4 +331,4 @@ def _simulated(crossed: OrdinalFit, n: int, groups: Mapping[str, Any]) -> Row:
             "low": power.low,
             "high": power.high,
         }
-    return {"raters_per_arm": _RATERS, "ratings_per_rater": _PER_RATER, **found}
+    return {"raters_per_arm": _RATERS, "ratings_per_rater": _PER_RATER, **studies}

@@ -21,6 +21,7 @@ from eqlab.analysis.special import ndtr
 from eqlab.analysis.two_samples import anova, compare_raters, permutation_p
 from eqlab.benchmarks.empathy.items import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import phrase_refusal
+from eqlab.core.grouping import grouped
 from eqlab.reproduce.claims import Row
 from eqlab.reproduce.empathy_ratings import OTHERS, PAIRS, gain_of
 
@@ -44,10 +45,10 @@ class RaterTable:
 def rater_table(study: PublishedStudy) -> RaterTable:
     totals, values, raters = {}, {}, {}
     for arm in ARMS:
-        own = sorted((rating for rating in study.ratings if rating.arm == arm), key=lambda rating: rating.batch)
+        ratings = sorted((rating for rating in study.ratings if rating.arm == arm), key=lambda rating: rating.batch)
         order: dict[str, int] = {}  # by batch, so that seeded draws do not hang on the pseudonyms
-        index = np.array([order.setdefault(r.rater, len(order)) for r in own])
-        given = np.array([rating.value for rating in own], dtype=float)
+        index = np.array([order.setdefault(r.rater, len(order)) for r in ratings])
+        given = np.array([rating.value for rating in ratings], dtype=float)
         totals[arm] = np.column_stack(
             [np.bincount(index, given == 3), np.bincount(index, given), np.bincount(index)]
         ).astype(float)
@@ -57,14 +58,14 @@ def rater_table(study: PublishedStudy) -> RaterTable:
 
 def design_effects(table: RaterTable) -> Row:
     """ICC(1) and 1 + (m − 1)·ICC of the rating and of "is Good", by arm."""
-    found: Row = {}
+    by_arm: Row = {}
     for arm in ARMS:
         size = len(table.values[arm]) / len(table.totals[arm])
         measures = (("rating", table.values[arm]), ("good_indicator", (table.values[arm] == 3).astype(float)))
         iccs = {name: clustering(values, table.raters[arm]).icc for name, values in measures}
         effects = {name: None if icc is None else 1 + (size - 1) * icc for name, icc in iccs.items()}
-        found[arm] = {"icc": iccs, "deff": effects}
-    return found
+        by_arm[arm] = {"icc": iccs, "deff": effects}
+    return by_arm
 
 
 def clustering_json(table: RaterTable, counts: Mapping[str, Counts]) -> Row:
@@ -154,29 +155,27 @@ def teq_json(study: PublishedStudy) -> Row:
     """Is the rater's own empathy (Toronto Empathy Questionnaire) related to the ratings given?"""
     from scipy.stats import kruskal
 
-    by_rater: dict[tuple[str, str], list[int]] = {}
-    for rating in study.ratings:
-        by_rater.setdefault((rating.arm, rating.rater), []).append(rating.value)
+    by_rater = grouped(((rating.arm, rating.rater), rating.value) for rating in study.ratings)
     groups = {arm: [rater for rater in study.raters if rater.arm == arm] for arm in ARMS}
     totals = {arm: np.array([rater.teq_total for rater in groups[arm]], dtype=float) for arm in ARMS}
     means = {arm: np.array([np.mean(by_rater[arm, r.pseudonym]) for r in groups[arm]]) for arm in ARMS}
-    found = {}
+    by_arm = {}
     for arm in ARMS:
         answers = np.array([rater.teq for rater in groups[arm]], dtype=float)
         items = np.concatenate([by_rater[arm, rater.pseudonym] for rater in groups[arm]]).astype(float)
         per_item = np.repeat(totals[arm], [len(by_rater[arm, rater.pseudonym]) for rater in groups[arm]])
-        found[arm] = _teq_group(totals[arm], means[arm], answers, items, per_item)
+        by_arm[arm] = _teq_group(totals[arm], means[arm], answers, items, per_item)
     f, _, p = anova(list(totals.values()))
     ranks = kruskal(*totals.values())
-    r = {arm: found[arm]["pearson_teq_vs_rater_mean_rating"]["r"] for arm in ARMS}
-    slope = {arm: found[arm]["ols_slope_rating_per_teq_point"] for arm in ARMS}
+    r = {arm: by_arm[arm]["pearson_teq_vs_rater_mean_rating"]["r"] for arm in ARMS}
+    slope = {arm: by_arm[arm]["ols_slope_rating_per_teq_point"] for arm in ARMS}
     everybody = np.array([rater.teq for rater in study.raters], dtype=float)
     return {
         "items": 16,
         "range": [0, 64],
         "reverse_items": list(TEQ_REVERSED),
         "stored_as": "raw answer minus 2 (-2 Never .. +2 Always), item order of the survey",
-        "by_group": found,
+        "by_group": by_arm,
         "reverse_item_answered_often_or_always_all_600": _reversed_slips(everybody),
         "equality_across_groups": {
             "anova_F": f,
@@ -266,11 +265,11 @@ def robustness_json(study: PublishedStudy, tokens: Mapping[str, Sequence[int]]) 
 
 def sequential_json(table: RaterTable) -> Row:
     design = obrien_fleming(_LOOKS)
-    found: Row = {"looks": list(_LOOKS), "bounds_z": list(design.bounds)}
+    report: Row = {"looks": list(_LOOKS), "bounds_z": list(design.bounds)}
     for arm, ref in PAIRS:
         stops, used = rerandomised(table.means(arm), table.means(ref), design)
-        found[f"{arm} vs {ref}"] = {"stop_at_50_100_150_200_never": stops, "expected_raters_per_arm": used}
-    return found
+        report[f"{arm} vs {ref}"] = {"stop_at_50_100_150_200_never": stops, "expected_raters_per_arm": used}
+    return report
 
 
 def reliability_json() -> Row:

@@ -3,6 +3,7 @@ and the five-group headline of arXiv 2406.05063. Two of its arms are in the publ
 only tests were printed, and their counts are the one whole number of Good that gives each printed chi-square
 (reconstructed). Keys are those of the project's golden file."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -16,8 +17,9 @@ from eqlab.analysis.special import chdtrc
 from eqlab.analysis.two_samples import anova
 from eqlab.benchmarks.empathy.items import ARMS, BASELINE, BATCH_SIZE, EMOTIONS, VALENCES, PublishedStudy
 from eqlab.benchmarks.empathy.replies import count_tokens, phrase_ai, phrase_greeting, phrase_refusal
+from eqlab.core.grouping import grouped
 from eqlab.core.results import as_dict
-from eqlab.reproduce.claims import Row
+from eqlab.reproduce.claims import Row, printed_rows
 
 OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)
 PAIRS = (("chatgpt", "human"), ("chatgpt_empathy", "human"), ("chatgpt_empathy", "chatgpt"))
@@ -26,33 +28,14 @@ GPT4 = "GPT-4"
 RAW_ARM = "chatgpt_empathy"
 """The public arm that the five-group study calls GPT-4."""
 
+_PRINTED: list[Row] = [
+    row | {name: json.loads(row[name]) for name in ("gain_pct", "chi2")} for row in printed_rows("empathy_printed.csv")
+]
 PRINTED: dict[str, dict[str, tuple[float, float]]] = {
-    "all": {"GPT-4": (31, 96.77), "LLaMA-2": (24, 54.40), "Mixtral": (21, 42.36), "Gemini": (10, 8.85)},
-    "positive": {"GPT-4": (36, 64.10), "LLaMA-2": (28, 38.40), "Mixtral": (25, 29.21), "Gemini": (5.95, 1.54)},
-    "negative": {"GPT-4": (27, 36.78), "LLaMA-2": (20, 19.00), "Mixtral": (17, 15.15), "Gemini": (13, 8.02)},
+    scope: {row["model"]: (row["gain_pct"], row["chi2"]) for row in _PRINTED if row["scope"] == scope}
+    for scope in ("all", "positive", "negative")
 }
 """(percent gain in Good over human, Yates chi-square) as printed."""
-
-PRINTED_EMOTIONS: tuple[tuple[str, str, float, float], ...] = (
-    ("impressed", "GPT-4", 56, 10.62),
-    ("surprised", "GPT-4", 79, 10.33),
-    ("grateful", "GPT-4", 65, 8.36),
-    ("proud", "GPT-4", 50, 7.70),
-    ("confident", "GPT-4", 44, 6.86),
-    ("joyful", "GPT-4", 42, 6.34),
-    ("excited", "GPT-4", 47, 5.41),
-    ("afraid", "GPT-4", 46, 3.91),
-    ("afraid", "LLaMA-2", 50, 4.66),
-    ("apprehensive", "GPT-4", 104, 20.72),
-    ("apprehensive", "Gemini", 60, 6.23),
-    ("apprehensive", "LLaMA-2", 52, 4.57),
-    ("anxious", "GPT-4", 75, 9.20),
-    ("anxious", "LLaMA-2", 63, 6.22),
-    ("anxious", "Gemini", 63, 6.22),
-    ("anxious", "Mixtral", 50, 3.85),
-    ("annoyed", "GPT-4", 59, 6.62),
-    ("annoyed", "Mixtral", 52, 4.97),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +52,17 @@ class Slice:
 def slices(study: PublishedStudy) -> tuple[Slice, dict[str, Slice], dict[str, Slice]]:
     """(all, by valence, by emotion)."""
     prompts = {prompt.id: prompt for prompt in study.prompts}
-    found: dict[tuple[str, str], dict[str, list[int]]] = {}
+    ratings: dict[tuple[str, str], dict[str, list[int]]] = {}
     for rating in study.ratings:
         prompt = prompts[rating.prompt]
         for key in (("all", ""), ("valence", prompt.valence), ("emotion", prompt.emotion)):
-            found.setdefault(key, {arm: [] for arm in ARMS})[rating.arm].append(rating.value)
+            ratings.setdefault(key, {arm: [] for arm in ARMS})[rating.arm].append(rating.value)
 
     def cut(kind: str, name: str) -> Slice:
-        return Slice({arm: tuple(values) for arm, values in found[kind, name].items()})
+        return Slice({arm: tuple(values) for arm, values in ratings[kind, name].items()})
 
-    emotions = [name for name in EMOTIONS if ("emotion", name) in found]
-    valences = [name for name in VALENCES if ("valence", name) in found]
+    emotions = [name for name in EMOTIONS if ("emotion", name) in ratings]
+    valences = [name for name in VALENCES if ("valence", name) in ratings]
     return cut("all", ""), {v: cut("valence", v) for v in valences}, {e: cut("emotion", e) for e in emotions}
 
 
@@ -186,10 +169,10 @@ def by_emotion(parts: Mapping[str, Slice]) -> Row:
 
 
 def multiplicity(rows: Mapping[str, Any]) -> Row:
-    found = {}
+    counts = {}
     for name in (f"{arm} vs {BASELINE}" for arm in OTHERS):
         tests = {emotion: row["good_vs_rest"][name] for emotion, row in rows.items()}
-        found[name] = {
+        counts[name] = {
             "tests": sum(test["p_yates"] is not None for test in tests.values()),
             "p<.05 uncorrected": _below({emotion: test["p_yates"] for emotion, test in tests.items()}),
             **{
@@ -197,7 +180,7 @@ def multiplicity(rows: Mapping[str, Any]) -> Row:
                 for method in ("bonferroni", "holm", "fdr_bh")
             },
         }
-    return found
+    return counts
 
 
 def _below(p_values: Mapping[str, float | None]) -> list[str]:
@@ -246,10 +229,7 @@ def _equal(one: Sequence[object], other: Sequence[object]) -> int:
 
 
 def _straight(study: PublishedStudy, arm: str) -> dict[str, int]:
-    values: dict[str, list[int]] = {}
-    for rating in study.ratings:
-        if rating.arm == arm:
-            values.setdefault(rating.rater, []).append(rating.value)
+    values = grouped((rating.rater, rating.value) for rating in study.ratings if rating.arm == arm)
     same = [value[0] for value in values.values() if len(value) == BATCH_SIZE and len(set(value)) == 1]
     return {"raters": len(same), "of_which_all_good": sum(value == 3 for value in same)}
 
@@ -294,16 +274,20 @@ def five_groups(everything: Slice, valences: Mapping[str, Slice], emotions: Mapp
             for model in PRINTED["all"]
         },
         "reconstructed_5_groups_good": _groups(goods, counts[BASELINE].n),
-        "per_emotion": [_emotion(emotions[emotion].counts, emotion, *row) for emotion, *row in PRINTED_EMOTIONS],
+        "per_emotion": [
+            _emotion(emotions[row["emotion"]].counts, row["emotion"], row["model"], row["gain_pct"], row["chi2"])
+            for row in _PRINTED
+            if row["emotion"]
+        ],
     }
 
 
 def _scope(counts: Mapping[str, Counts], printed: Mapping[str, tuple[float, float]]) -> Row:
     human = counts[BASELINE]
-    found: Row = {"human_good": human.good, "n_per_group": human.n}
+    scope: Row = {"human_good": human.good, "n_per_group": human.n}
     for model, (percent, chi2) in printed.items():
-        found[model] = _entry(counts, model, percent, chi2)
-    return found
+        scope[model] = _entry(counts, model, percent, chi2)
+    return scope
 
 
 def _entry(counts: Mapping[str, Counts], model: str, percent: float, chi2: float) -> Row:
@@ -334,7 +318,7 @@ def _entry(counts: Mapping[str, Counts], model: str, percent: float, chi2: float
 
 def _emotion(counts: Mapping[str, Counts], emotion: str, model: Any, percent: Any, chi2: Any) -> Row:
     entry = _entry(counts, model, percent, chi2)
-    found = {
+    row = {
         "emotion": emotion,
         "model": model,
         "published_increase_pct": percent,
@@ -349,17 +333,17 @@ def _emotion(counts: Mapping[str, Counts], emotion: str, model: Any, percent: An
         "p": entry["p"],
     }
     if "verdict" in entry:
-        found |= {
+        row |= {
             "raw_csv_good": entry["raw_csv_good_count"],
             "raw_csv_chi2_yates": entry["raw_csv_chi2_yates"],
             "verdict": entry["verdict"],
         }
-    return found
+    return row
 
 
 def _groups(goods: Mapping[str, int | None], n: int) -> Row:
     known = {name: good for name, good in goods.items() if good is not None}
-    found: Row = {
+    groups: Row = {
         name: {
             "good": good,
             "not_good": n - good,
@@ -368,26 +352,26 @@ def _groups(goods: Mapping[str, int | None], n: int) -> Row:
         }
         for name, good in known.items()
     }
-    found["_omnibus_5x2"] = test_json(chi_square([(good, n - good) for good in known.values()]))
-    found["_pairs_yates"] = {}
+    groups["_omnibus_5x2"] = test_json(chi_square([(good, n - good) for good in known.values()]))
+    groups["_pairs_yates"] = {}
     for one, other in combinations(known, 2):
         test = chi_square([(known[one], n - known[one]), (known[other], n - known[other])], yates=True)
-        found["_pairs_yates"][f"{one}~{other}"] = {"chi2": test.chi2, "p": test.p} if test else None
-    return found
+        groups["_pairs_yates"][f"{one}~{other}"] = {"chi2": test.chi2, "p": test.p} if test else None
+    return groups
 
 
 def sensitivity(groups: Mapping[str, Any], effects: Mapping[str, float]) -> Row:
     """The ten pairs with clustered raters. The unseen arms are given the mean design effect of the two GPT-4 arms:
     an assumption that only their raw ratings could check."""
     assumed = (effects["chatgpt"] + effects["chatgpt_empathy"]) / 2
-    known = {name: group for name, group in groups.items() if not name.startswith("_")}
-    own = {name: effects[BASELINE] if name == BASELINE else assumed for name in known}
+    arms = {name: group for name, group in groups.items() if not name.startswith("_")}
+    assumed_effects = {name: effects[BASELINE] if name == BASELINE else assumed for name in arms}
     pairs: Row = {}
-    for one, other in combinations(known, 2):
-        test = chi_square([(known[name]["good"], known[name]["not_good"]) for name in (one, other)])
+    for one, other in combinations(arms, 2):
+        test = chi_square([(arms[name]["good"], arms[name]["not_good"]) for name in (one, other)])
         if test is None:
             continue
-        effect = (own[one] + own[other]) / 2
+        effect = (assumed_effects[one] + assumed_effects[other]) / 2
         pairs[f"{one}~{other}"] = {
             "chi2_uncorrected": test.chi2,
             "p_naive": test.p,

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from eqlab.analysis.arrays import Floats, Ints, codes
+from eqlab.analysis.bootstrap import Statistic, interval, shared_totals
+from eqlab.analysis.correlation import r_of_totals, r_rows
 from eqlab.core.results import Estimate, Table
 from eqlab.data.external import (
     ARENA,
@@ -97,20 +99,8 @@ class Pairs:
 # -- correlations ----------------------------------------------------------------------------------------------------
 
 
-def _rows_of(x: Floats, y: Floats) -> Floats:
-    a, b = x - x.mean(), y - y.mean()
-    return np.column_stack([np.ones(len(x)), a, b, a * a, b * b, a * b])
-
-
-def _r(totals: Floats) -> Floats:
-    n, a, b, aa, bb, ab = np.moveaxis(np.asarray(totals), -1, 0)
-    spread = np.maximum(aa - a * a / n, 0.0) * np.maximum(bb - b * b / n, 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(spread > 1e-9, (ab - a * b / n) / np.sqrt(spread), np.nan))
-
-
 def pearson(x: Floats, y: Floats) -> float:
-    return float(_r(_rows_of(x, y).sum(axis=0)))
+    return float(r_of_totals([r_rows(x, y).sum(axis=0)]))
 
 
 def _by_family(rows: Floats, family: Ints) -> Floats:
@@ -120,14 +110,9 @@ def _by_family(rows: Floats, family: Ints) -> Floats:
     return together[np.unique(family)]
 
 
-def _interval(rows: Floats, statistic: Callable[[Floats], Floats]) -> tuple[float | None, float | None]:
-    often = np.random.default_rng(_SEED).multinomial(len(rows), [1 / len(rows)] * len(rows), size=DRAWS)
-    drawn = statistic(often.astype(float) @ rows)
-    drawn = drawn[np.isfinite(drawn)]
-    if len(rows) < 4 or len(drawn) < 100:
-        return None, None
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return float(low), float(high)
+def _interval(rows: Floats, statistic: Statistic = r_of_totals) -> tuple[float | None, float | None]:
+    found = interval([rows], statistic, totals=shared_totals([rows], DRAWS, _SEED))
+    return (found.low, found.high) if len(rows) >= 4 else _NO
 
 
 def _row(quantity: str, n: int | None, value: float, ends: tuple[float | None, float | None], rule: str) -> Row:
@@ -147,29 +132,26 @@ _NO = (None, None)
 
 
 def _models_drawn(name: str, pairs: Pairs, rule: str) -> Row:
-    rows = _rows_of(pairs.other, pairs.eqbench)
-    return _row(f"{name}: Pearson", len(rows), float(_r(rows.sum(axis=0))), _interval(rows, _r), rule)
+    rows = r_rows(pairs.other, pairs.eqbench)
+    return _row(f"{name}: Pearson", len(rows), float(r_of_totals([rows.sum(axis=0)])), _interval(rows), rule)
 
 
 def _set(name: str, pairs: Pairs, about: str) -> Iterator[Row]:
     """One set with all its intervals."""
-    rows = _rows_of(pairs.other, pairs.eqbench)
+    from scipy.stats import rankdata
+
+    rows = r_rows(pairs.other, pairs.eqbench)
     n, r = len(rows), pearson(pairs.other, pairs.eqbench)
     more = f"; {about}" if about else ""
     yield _models_drawn(name, pairs, f"models drawn with replacement{more}")
     together = _by_family(rows, pairs.family)
     rule = f"{len(together)} families (base weights) drawn with replacement{more}"
-    yield _row(f"{name}: Pearson, families", n, r, _interval(together, _r), rule)
+    yield _row(f"{name}: Pearson, families", n, r, _interval(together), rule)
     reach = 1.96 / np.sqrt(n - 3)
     ends = float(np.tanh(np.arctanh(r) - reach)), float(np.tanh(np.arctanh(r) + reach))
     rule = "tanh(atanh r ± 1.96/sqrt(n-3)): takes models for independent"
     yield _row(f"{name}: Pearson, Fisher", n, r, ends, rule)
-    yield _row(f"{name}: Spearman", n, pearson(_ranks(pairs.other), _ranks(pairs.eqbench)), _NO, about)
-
-
-def _ranks(values_: Floats) -> Floats:
-    order = np.sort(values_)
-    return np.asarray((np.searchsorted(order, values_) + np.searchsorted(order, values_, side="right") + 1) / 2)
+    yield _row(f"{name}: Spearman", n, pearson(rankdata(pairs.other), rankdata(pairs.eqbench)), _NO, about)
 
 
 # -- the sets --------------------------------------------------------------------------------------------------------
@@ -273,10 +255,10 @@ def _which_set(first: Version) -> Iterator[Row]:
     rule = f"greedy; r {_without(whole, dropped):.4f} without {', '.join(dropped)}"
     yield _row("v1, as reported, fewest models to drop for 0.97", n - len(dropped), float(len(dropped)), _NO, rule)
     draw = np.random.default_rng(_SEED)
-    rows = _rows_of(whole.other, whole.eqbench)
+    rows = r_rows(whole.other, whole.eqbench)
     for size in (10, 15, 20, 25):
         chosen = draw.random((_SETS, n)).argsort(axis=1)[:, :size]
-        found = _r(rows[chosen].sum(axis=1))
+        found = r_of_totals([rows[chosen].sum(axis=1)])
         ends = np.quantile(found, [0.025, 0.975])
         name = f"v1, as reported, share of random sets of {size} with r of 0.965 or more"
         yield _row(name, size, float((found >= 0.965).mean()), _NO, f"middle 95 % of r: {ends[0]:.3f} to {ends[1]:.3f}")
@@ -377,17 +359,17 @@ def _against_winogrande(*both: Version) -> Iterator[Row]:
     for version in both:
         six = _six_pairs(version)
         one, other = six["MMLU"], six["Winogrande"]
-        rows = np.hstack([_rows_of(one.other, one.eqbench), _rows_of(other.other, other.eqbench)])
+        rows = np.hstack([r_rows(one.other, one.eqbench), r_rows(other.other, other.eqbench)])
         for unit, drawn in (("models", rows), ("families", _by_family(rows, one.family))):
-            value = float(_r_difference(rows.sum(axis=0)))
+            value = float(_r_difference([rows.sum(axis=0)]))
             rule = f"{unit} drawn with replacement, the same for both"
             name = f"{version.name}, MMLU minus Winogrande: difference of Pearson, {unit}"
             yield _row(name, len(rows), value, _interval(drawn, _r_difference), rule)
 
 
-def _r_difference(totals: Floats) -> Floats:
-    first, second = np.split(np.asarray(totals), 2, axis=-1)
-    return np.asarray(_r(first) - _r(second))
+def _r_difference(totals: Sequence[Floats]) -> Floats:
+    first, second = np.split(np.asarray(totals[0]), 2, axis=-1)
+    return np.asarray(r_of_totals([first]) - r_of_totals([second]))
 
 
 def _same_models(first: Version, second: Version) -> Iterator[Row]:

@@ -2,11 +2,9 @@
 four frameworks of empathic talk. Both weightings of kappa stand side by side, the three models apart, every value with
 an interval over talks; what is printed for "the LLM" and "the models" gets its right name."""
 
-import csv
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
 
@@ -27,7 +25,19 @@ from eqlab.analysis.bootstrap import interval, shared_totals
 from eqlab.analysis.intervals import fisher, mean_estimate, proportion_bounds
 from eqlab.core.results import Estimate, Table
 from eqlab.data import published
-from eqlab.reproduce.claims import Claim, Compared, Report, Row, Study, compare, summary, table_of, tables, to_digits
+from eqlab.reproduce.claims import (
+    Claim,
+    Compared,
+    Report,
+    Row,
+    Study,
+    compare,
+    printed_rows,
+    summary,
+    table_of,
+    tables,
+    to_digits,
+)
 from eqlab.runs.kumar import (
     CROWD,
     EXPERTS,
@@ -83,9 +93,8 @@ def _call(value: Callable[[], Estimate | float | None], _: Sequence[Ratings]) ->
 
 def _printed() -> dict[Key, str]:
     """What the authors' tables print, for the frameworks whose tables we have seen."""
-    text = files("eqlab.reproduce").joinpath("kumar_printed.csv").read_text(encoding="utf-8")
-    found = csv.DictReader(text.splitlines())
-    return {(row["framework"], row["scale"], row["who"], row["quantity"]): row["printed"] for row in found}
+    rows = printed_rows("kumar_printed.csv")
+    return {(row["framework"], row["scale"], row["who"], row["quantity"]): row["printed"] for row in rows}
 
 
 def _columns(ratings: Ratings, scale: str) -> dict[str, Floats]:
@@ -164,11 +173,8 @@ def _alphas(columns: Mapping[str, Floats]) -> Iterator[Value]:
     )
     for who, raters, rule in groups:
         rows = unit_rows([columns[rater].tolist() for rater in raters])
-        yield who, "alpha, interval", partial(_drawn, [rows], _alpha, len(rows)), rule, 3
-
-
-def _alpha(totals: Sequence[Floats]) -> Floats:
-    return interval_alpha(totals[0])
+        alpha = partial(_drawn, [rows], lambda totals: interval_alpha(totals[0]), len(rows))
+        yield who, "alpha, interval", alpha, rule, 3
 
 
 def _left_out(columns: Mapping[str, Floats]) -> Iterator[Value]:
@@ -187,8 +193,7 @@ def _kappas(totals: Floats) -> Floats:
 
 def _same_number(columns: Mapping[str, Floats]) -> Iterator[Value]:
     quantity, experts = "agreement with the experts' median", _whole(columns[PANEL])
-    values, counts = np.unique(experts, return_counts=True)
-    commonest = values[int(np.argmax(counts))]
+    commonest = _commonest(experts)
     rule = f"always {commonest:g}; kappa 0 by definition"
     yield "constant answer", quantity, lambda: _share(experts == commonest), rule, 4
     for rater in (*MODELS, CROWD):
@@ -199,15 +204,19 @@ def _same_number(columns: Mapping[str, Floats]) -> Iterator[Value]:
 
 def same_as_experts(ratings: Ratings) -> dict[str, Floats]:
     """Of the constant answer, the models and the crowd: by talk and scale, whether it is the experts' median."""
-    found: dict[str, list[Floats]] = {}
+    same: dict[str, list[Floats]] = {}
     for scale in ratings.scales:
         columns = _columns(ratings, scale)
         experts = _whole(columns[PANEL])
-        values, counts = np.unique(experts, return_counts=True)
-        found.setdefault("constant", []).append(experts == values[int(np.argmax(counts))])
+        same.setdefault("constant", []).append(experts == _commonest(experts))
         for rater in (*MODELS, CROWD):
-            found.setdefault(rater, []).append(_whole(columns[rater]) == experts)
-    return {who: np.array(hits, dtype=float) for who, hits in found.items()}
+            same.setdefault(rater, []).append(_whole(columns[rater]) == experts)
+    return {who: np.array(hits, dtype=float) for who, hits in same.items()}
+
+
+def _commonest(values: Floats) -> float:
+    different, counts = np.unique(values, return_counts=True)
+    return float(different[int(np.argmax(counts))])
 
 
 def _whole(values: Floats) -> Floats:
@@ -225,7 +234,8 @@ def _share(hits: Floats) -> Estimate:
 
 def _summary(compared: Sequence[Compared], ratings: Sequence[Ratings], missing: Sequence[str]) -> Row:
     scales = sum(len(rating.scales) for rating in ratings)
-    moved = [pair for pair in _pairs(compared) if _moves(*pair)]
+    moves = [abs(ranks - distances) for ranks, distances in _pairs(compared)]
+    moved = [move for move in moves if move > 0.005]
     return {
         **summary(compared),
         "frameworks": [rating.framework.name for rating in ratings],
@@ -234,7 +244,7 @@ def _summary(compared: Sequence[Compared], ratings: Sequence[Ratings], missing: 
         "talks": sum(len(rating.talks) for rating in ratings),
         "kappas_published": len(_PUBLISHED) * scales,
         "kappas_moved_by_distances": len(moved),
-        "largest_move": max((abs(a - b) for a, b in moved), default=None),
+        "largest_move": max(moved, default=None),
         "medians": _medians(ratings),
         "differences_of_medians": _differences(ratings),
         "severities": _severities(ratings),
@@ -252,20 +262,16 @@ def _pairs(compared: Sequence[Compared]) -> Iterator[tuple[float, float]]:
                 yield ranks.value, distances.value
 
 
-def _moves(ranks: float, distances: float) -> bool:
-    return abs(ranks - distances) > 0.005
-
-
 def _stacked(ratings: Sequence[Ratings], pairs: Sequence[tuple[str, str]]) -> list[Floats]:
     """Of every framework one row a talk, with the columns of all its scales and these pairs: a drawn talk brings them
     all along."""
-    found = []
+    stacked = []
     for rating in ratings:
         columns = [_columns(rating, scale) for scale in rating.scales]
-        found.append(
+        stacked.append(
             np.hstack([pair_rows(column[a].tolist(), column[b].tolist()) for column in columns for a, b in pairs])
         )
-    return found
+    return stacked
 
 
 def _median_kappa(totals: Sequence[Floats]) -> Floats:
@@ -321,33 +327,33 @@ def _bounds(estimate: Estimate) -> Row:
 
 
 def findings(report: Report) -> list[str]:
-    found = report["summary"]
-    told = [
-        f"{found['agree']} of {found['compared']} printed numbers come out: kappas, z, Spearman's rho with its "
+    summary = report["summary"]
+    sentences = [
+        f"{summary['agree']} of {summary['compared']} printed numbers come out: kappas, z, Spearman's rho with its "
         "interval, alphas."
     ]
-    if found["missing_frameworks"]:
-        told.append(
-            f"Not here: the ratings of {', '.join(found['missing_frameworks'])} ('eqlab data fetch kumar'); the rest "
+    if summary["missing_frameworks"]:
+        sentences.append(
+            f"Not here: the ratings of {', '.join(summary['missing_frameworks'])} ('eqlab data fetch kumar'); the rest "
             "is computed without them."
         )
-    told.append(
+    sentences.append(
         "Print weights kappa by places among the distinct values that occur. With distances on the scale "
-        f"{found['kappas_moved_by_distances']} of the {found['kappas_published']} published kappas move by more than "
-        f"rounding{_largest(found)}."
+        f"{summary['kappas_moved_by_distances']} of the {summary['kappas_published']} published kappas move by more "
+        f"than rounding{_largest(summary)}."
     )
-    middle = {row["who"]: row for row in found["medians"] if row["framework"] == "all"}
+    middle = {row["who"]: row for row in summary["medians"] if row["framework"] == "all"}
     listed = ", ".join(f"{_name(who)} {_with_bounds(row)}" for who, row in middle.items())
-    told.append(
-        f'The printed "LLM" is {MODEL_NAMES["gemini"]} alone. Median kappa over {found["scales"]} scales: {listed}.'
+    sentences.append(
+        f'The printed "LLM" is {MODEL_NAMES["gemini"]} alone. Median kappa over {summary["scales"]} scales: {listed}.'
     )
-    told.append('The printed alphas of "three models" are of two, GPT-4o and Claude 3.7 Sonnet.')
+    sentences.append('The printed alphas of "three models" are of two, GPT-4o and Claude 3.7 Sonnet.')
     constant = [row["recomputed"] for row in report["rows"] if row["who"] == "constant answer"]
-    told.append(
+    sentences.append(
         f"An answer that is always the same has kappa 0 and the experts' own number in {100 * min(constant):.0f} to "
         f"{100 * max(constant):.0f} % of talks: agreement in per cent is no evidence."
     )
-    return told
+    return sentences
 
 
 def _largest(row: Row) -> str:
@@ -433,10 +439,10 @@ def _by_rater(rows: Sequence[Row]) -> Table:
 
 
 def _grouped(rows: Sequence[Row]) -> dict[tuple[str, str, str], dict[str, Row]]:
-    found: dict[tuple[str, str, str], dict[str, Row]] = {}
+    groups: dict[tuple[str, str, str], dict[str, Row]] = {}
     for row in rows:
-        found.setdefault((row["framework"], row["scale"], row["who"]), {})[row["quantity"]] = row
-    return found
+        groups.setdefault((row["framework"], row["scale"], row["who"]), {})[row["quantity"]] = row
+    return groups
 
 
 def _first(own: Mapping[str, Row]) -> Row:

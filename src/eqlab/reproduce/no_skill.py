@@ -16,7 +16,7 @@ from eqlab.core.errors import DataError
 from eqlab.core.results import Better, Estimate, Table, goodness
 from eqlab.data import published
 from eqlab.data.items import read_sources
-from eqlab.reproduce import culemo, emotionbench, kumar, sage_talks, seceu, tombench
+from eqlab.reproduce import culemo, emotionbench, kumar, sage, seceu, tombench
 from eqlab.reproduce.claims import Report, Row, Study, table_of
 from eqlab.runs.judge import published_replies
 from eqlab.runs.kumar import read_all
@@ -162,8 +162,8 @@ def _emotionbench(_: Path | None) -> Iterator[Row]:
 
 def _sage(_: Path | None) -> Iterator[Row]:
     """The emotion with which every talk begins: what is left where nothing that is said matters."""
-    for simulator, score in sage_talks.printed_scores().items():
-        fixed = Estimate("score", float(START), sage_talks.PERSONAS, None, float(START), float(START))
+    for simulator, score in sage.printed_scores().items():
+        fixed = Estimate("score", float(START), sage.PERSONAS, None, float(START), float(START))
         yield _row("SAGE", f"{simulator} simulates", AS_FOUND, fixed, score, "higher", "score")
 
 

@@ -1,6 +1,7 @@
 """SECEU (Wang et al. 2023, arXiv 2307.09042), recomputed from its files: the EQ of every model and prompt, what the
 norm says of the order of the words, and what answers earn that read nothing, or that know only part of it."""
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +27,7 @@ from eqlab.benchmarks.seceu import (
 )
 from eqlab.core.results import Estimate, Table
 from eqlab.data import office, published
-from eqlab.reproduce.claims import Claim, Report, Row, Study, compare, summary, table_of, to_digits
+from eqlab.reproduce.claims import Claim, Report, Row, Study, compare, printed_rows, summary, table_of, to_digits
 
 Array = NDArray[np.float64]
 _TABLE = "seceu/static/Results/LLMs’ EQ and representational patterns.xlsx"
@@ -34,18 +35,7 @@ _ALPHA = 0.94
 _R_MEAN, _R_SD = 0.199, 0.166
 """People's pattern similarity, each against the template without the person."""
 _VARIANTS = {
-    "text-davinci-003, direct": (2.56, 104, 55, -0.11, 4),
-    "DaVinci, two-shot": (3.5, 87, 18, 0.41, 91),
-    "DaVinci, two-shot + steps": (3.76, 82, 12, 0.0, 11),
-    "Babbage, two-shot": (2.78, 100, 44, -0.12, 4),
-    "GPT-3.5-turbo, zero-shot": (3.12, 94, 28, -0.05, 7),
-    "GPT-3.5-turbo, zero-shot + steps": (2.53, 105, 57, 0.02, 14),
-    "GPT-3.5-turbo, two-shot": (3.08, 95, 30, 0.18, 45),
-    "GPT-3.5-turbo, two-shot + steps": (2.78, 100, 43, 0.29, 70),
-    "text-davinci-001, two-shot": (2.53, 105, 57, 0.12, 31),
-    "text-davinci-001, two-shot + steps": (2.4, 107, 64, 0.2, 47),
-    "text-davinci-003, two-shot": (2.01, 114, 83, 0.31, 73),
-    "text-davinci-003, two-shot + steps": (2.45, 106, 61, 0.33, 79),
+    name: tuple(map(json.loads, printed)) for name, *printed in map(dict.values, printed_rows("seceu_printed.csv"))
 }
 """Score, EQ, % of people below, r, % below in r of 12 of the supplement's 16 prompt variants. They are in no released
 file and were taken over from the project's own list of reference values: only EQ, which follows from the score, is a
@@ -71,21 +61,21 @@ def read(folder: Path | None) -> Data:
 
 def read_table(content: bytes, path: str = _TABLE) -> dict[str, tuple[float, float, float, float, float]]:
     """(score, EQ, % of people below, pattern similarity r, % of people below in r) by model; without the failed."""
-    found: dict[str, tuple[float, float, float, float, float]] = {}
+    models: dict[str, tuple[float, float, float, float, float]] = {}
     for row in office.rows(content, path)[1:]:
         numbers = [row.get(column, "").rstrip("*") for column in "BCDEF"]
         if all(re.fullmatch(r"-?[\d.]+", number) for number in numbers):
             score, quotient, below, r, below_in_r = map(float, numbers)
-            found[row["A"].rstrip("# ")] = (
+            models[row["A"].rstrip("# ")] = (
                 round(score, 2),
                 quotient,
                 round(100 * below),
                 round(r, 2),
                 round(100 * below_in_r),
             )
-    if not found:
+    if not models:
         raise published.broken(path, "a table of models with their scores")
-    return found
+    return models
 
 
 def claims(data: Data) -> Iterator[Claim]:
@@ -254,11 +244,11 @@ def _fixed(values: Sequence[float] | Array) -> Fill:
 
 def geometric_median(points: Array) -> Array:
     """The point with the least mean distance (Weiszfeld's iteration)."""
-    found = points.mean(axis=0)
+    median = points.mean(axis=0)
     for _ in range(1000):
-        weights = 1 / np.maximum(np.linalg.norm(points - found, axis=1), 1e-12)
-        found = (points * weights[:, None]).sum(axis=0) / weights.sum()
-    return np.asarray(found)
+        weights = 1 / np.maximum(np.linalg.norm(points - median, axis=1), 1e-12)
+        median = (points * weights[:, None]).sum(axis=0) / weights.sum()
+    return np.asarray(median)
 
 
 def distances(answers: Array, norm: Array) -> Array:
@@ -300,14 +290,14 @@ def _baseline(trivial: Answering, data: Data) -> Iterator[Claim]:
 
 def people_below(score: float) -> float | str | Estimate:
     """Between two printed pairs: on the line between them, and between their shares; beyond all: no more than that."""
-    known = sorted(ANCHORS)
-    if score < known[0]:
-        return f"> {ANCHORS[known[0]]:g}"
-    if score > known[-1]:
-        return f"< {ANCHORS[known[-1]]:g}"
-    share = float(np.interp(score, known, [ANCHORS[distance] for distance in known]))
-    low = ANCHORS[min(distance for distance in known if distance >= score)]
-    high = ANCHORS[max(distance for distance in known if distance <= score)]
+    distances_known = sorted(ANCHORS)
+    if score < distances_known[0]:
+        return f"> {ANCHORS[distances_known[0]]:g}"
+    if score > distances_known[-1]:
+        return f"< {ANCHORS[distances_known[-1]]:g}"
+    share = float(np.interp(score, distances_known, [ANCHORS[distance] for distance in distances_known]))
+    low = ANCHORS[min(distance for distance in distances_known if distance >= score)]
+    high = ANCHORS[max(distance for distance in distances_known if distance <= score)]
     return Estimate("percent of people below", share, PEOPLE, low=low, high=high, of="people")
 
 
@@ -324,7 +314,7 @@ def reproduce(folder: Path | None) -> Report:
 
 
 def findings(report: Report) -> list[str]:
-    found = {(row["name"], row["quantity"]): row["recomputed"] for row in report["rows"] if row["kind"] == "baseline"}
+    earned = {(row["name"], row["quantity"]): row["recomputed"] for row in report["rows"] if row["kind"] == "baseline"}
     eqs = [row for row in report["rows"] if row["quantity"] == "EQ" and row["printed"] is not None]
     exact = sum(abs(row["recomputed"] - row["printed"]) <= to_digits(0) for row in eqs)
     best, models = report["summary"]["best_no_skill"], report["summary"]["best_no_skill"]["models"]
@@ -332,11 +322,11 @@ def findings(report: Report) -> list[str]:
     beats = f"published models (of {models}) it beats"
     return [
         f"{exact} of {len(eqs)} printed EQs follow exactly from the printed scores, the others within their rounding.",
-        f'"{place}" earns EQ {found[place, "EQ"]:.1f} and beats {found[place, beats]} of {models} models; "{flat}" '
-        f"earns {found[flat, 'EQ']:.1f} and beats {found[flat, beats]}; the best answer that reads nothing earns "
+        f'"{place}" earns EQ {earned[place, "EQ"]:.1f} and beats {earned[place, beats]} of {models} models; "{flat}" '
+        f"earns {earned[flat, 'EQ']:.1f} and beats {earned[flat, beats]}; the best answer that reads nothing earns "
         f"{best['eq']:.1f}.",
         f'Who knows the order of all four words in every item and says 7, 3, 0, 0 earns EQ '
-        f'{found["right order, 7, 3, 0, 0", "EQ"]:.1f}: distance from a mean rewards mild answers.',
+        f'{earned["right order, 7, 3, 0, 0", "EQ"]:.1f}: distance from a mean rewards mild answers.',
         "Scores, pattern similarities, SD, alpha and the experts need raw answers, which were not released.",
     ]  # fmt: skip
 

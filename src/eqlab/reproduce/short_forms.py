@@ -133,15 +133,15 @@ def _round(value: float) -> float:
 
 
 def findings(report: Report) -> list[str]:
-    said = []
+    sentences = []
     for size in ("20", "40", "100"):
         held = report["held_out"]["families"][size]
-        said.append(
+        sentences.append(
             f"{size} questions give the score of a model whose family was held out to {held['mae']:.1f} points on "
             f"average (95 % interval {held['mae_low']:.1f} to {held['mae_high']:.1f}, {held['subjects']:.0f} models); "
             f"{100 * held['covered']:.0f} % of the 90 % intervals hold the score of all questions."
         )
-    return said
+    return sentences
 
 
 def rows_of(report: Report) -> list[Row]:

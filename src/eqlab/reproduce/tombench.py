@@ -2,9 +2,7 @@
 ability and by file, beside what is printed for models and people. No answers were released, so no printed score can be
 recomputed."""
 
-import csv
 from collections.abc import Iterator, Sequence
-from importlib.resources import files as resources
 from pathlib import Path
 from statistics import fmean
 
@@ -16,7 +14,7 @@ from eqlab.analysis.intervals import clustered_share
 from eqlab.benchmarks.tombench import FILES, LANGUAGES, Item, by_length, by_wording, read_items, source
 from eqlab.core.results import Estimate, Table
 from eqlab.data import published
-from eqlab.reproduce.claims import Claim, Compared, Report, Row, Study, compare, summary, table_of
+from eqlab.reproduce.claims import Claim, Compared, Report, Row, Study, compare, printed_rows, summary, table_of
 
 ALL = "all emotion (as the paper counts)"
 FIVE = "the five emotion files"
@@ -37,19 +35,19 @@ def reproduce(data: Path | None) -> Report:
 
 
 def _groups(items: dict[str, list[Item]]) -> Groups:
-    found: Groups = {}
-    for language, own in items.items():
-        emotion = sorted((item for item in own if item.emotion), key=lambda item: item.ability)
+    groups: Groups = {}
+    for language, of_language in items.items():
+        emotion = sorted((item for item in of_language if item.emotion), key=lambda item: item.ability)
         for item in emotion:
-            found.setdefault(("ability", item.ability), {}).setdefault(language, []).append(item)
+            groups.setdefault(("ability", item.ability), {}).setdefault(language, []).append(item)
         if emotion:
-            found.setdefault(("ability", ALL), {})[language] = emotion
-        whole = sorted((item for item in own if item.file != _MIXED), key=lambda item: item.file)
+            groups.setdefault(("ability", ALL), {})[language] = emotion
+        whole = sorted((item for item in of_language if item.file != _MIXED), key=lambda item: item.file)
         for item in whole:
-            found.setdefault(("file", item.file), {}).setdefault(language, []).append(item)
+            groups.setdefault(("file", item.file), {}).setdefault(language, []).append(item)
         if whole:
-            found.setdefault(("file", FIVE), {})[language] = whole
-    return dict(sorted(found.items(), key=lambda pair: (pair[0][0], pair[0][1] in (ALL, FIVE))))
+            groups.setdefault(("file", FIVE), {})[language] = whole
+    return dict(sorted(groups.items(), key=lambda pair: (pair[0][0], pair[0][1] in (ALL, FIVE))))
 
 
 def _claims(groups: Groups) -> Iterator[Claim]:
@@ -120,8 +118,7 @@ def _printed() -> Iterator[Claim]:
         "accuracy, emotion": "picture of the authors' table; no answers released",
         "accuracy, Unexpected Outcome Test": "the same; one human figure for both languages",
     }
-    text = resources("eqlab.reproduce").joinpath("tombench_printed.csv").read_text(encoding="utf-8")
-    for row in csv.DictReader(text.splitlines()):
+    for row in printed_rows("tombench_printed.csv"):
         key = {"by": "printed", **{name: row[name] for name in ("name", "language", "quantity")}}
         yield Claim(key, float(row["printed"]), None, rule=rules[row["quantity"]])
 
@@ -132,8 +129,8 @@ def _trivial(quantity: str) -> bool:
 
 def _strongest(compared: Sequence[Compared]) -> Row:
     """The best answer that reads no story, and how many printed models do not reach it."""
-    own = [one.row() for one in compared if one.claim.key["name"] == ALL and _trivial(one.claim.key["quantity"])]
-    best = {language: max((row for row in own if row["language"] == language), key=_value) for language in LANGUAGES}
+    blind = [one.row() for one in compared if one.claim.key["name"] == ALL and _trivial(one.claim.key["quantity"])]
+    best = {language: max((row for row in blind if row["language"] == language), key=_value) for language in LANGUAGES}
     printed = [one.row() for one in compared if one.claim.key["quantity"] == "accuracy, emotion"]
     return {
         "strongest_without_reading": [
@@ -158,29 +155,29 @@ def _value(row: Row) -> float:
 
 
 def findings(report: Report) -> list[str]:
-    found = report["summary"]
-    told = [
-        f"None of the {found['verdicts'].get('not recomputable', 0)} printed scores can be recomputed: no answers of "
+    summary = report["summary"]
+    sentences = [
+        f"None of the {summary['verdicts'].get('not recomputable', 0)} printed scores can be recomputed: no answers of "
         "models or people were released."
     ]
-    told += [
+    sentences += [
         f"Without reading a story, '{row['answer']}' is right in {100 * row['share']:.1f} % of the emotion items in "
         f"{'English' if row['language'] == 'en' else 'Chinese'} ({100 * row['low']:.1f} to {100 * row['high']:.1f}, "
         f"over stories); {row['printed_models_below']} of {row['printed_models']} printed models lie below."
-        for row in found["strongest_without_reading"]
+        for row in summary["strongest_without_reading"]
     ]
     parts = [
         row
         for row in report["rows"]
         if row["by"] == "ability" and row["name"] != ALL and _trivial(row["quantity"]) and row["language"] == "en"
     ]
-    told += [
+    sentences += [
         f"{row['name']}: '{row['quantity']}' is right in {100 * row['recomputed']:.1f} % (English)."
         for row in sorted(parts, key=_value, reverse=True)[:3]
     ]
-    if found["missing_files"]:
-        told.append(f"Not here: {', '.join(found['missing_files'])}.")
-    return told
+    if summary["missing_files"]:
+        sentences.append(f"Not here: {', '.join(summary['missing_files'])}.")
+    return sentences
 
 
 def tables(report: Report) -> list[Table]:

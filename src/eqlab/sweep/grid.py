@@ -9,6 +9,7 @@ from typing import Any
 
 from eqlab.core.benchmark import Seated
 from eqlab.core.errors import EqlabError, UsageError
+from eqlab.core.grouping import grouped
 from eqlab.core.runs import ModelConfig
 from eqlab.models.open import is_local
 from eqlab.models.providers import PROVIDERS, locate, shown_url
@@ -179,10 +180,7 @@ def _with_limits(sweep: Sweep, targets: Sequence[Target]) -> list[Target]:
 
 def by_model(cells: Sequence[SweepRun]) -> Mapping[str, list[SweepRun]]:
     """Each model's cells in order, by the model's name."""
-    grouped: dict[str, list[SweepRun]] = {}
-    for cell in cells:
-        grouped.setdefault(cell.target.model.name, []).append(cell)
-    return grouped
+    return grouped((cell.target.model.name, cell) for cell in cells)
 
 
 @dataclass(frozen=True, slots=True)

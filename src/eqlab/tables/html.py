@@ -45,13 +45,6 @@ def html_table(
     )
 
 
-def notebook_table(table: Table) -> str:
-    """With its title and note, for notebooks."""
-    title = f"<caption>{escape(visible(table.title))}</caption>" if table.title else ""
-    note = f"<p>{escape(visible(table.note))}</p>" if table.note else ""
-    return str(html_table(table)).replace("<thead>", f"{title}<thead>", 1) + note
-
-
 @dataclass(frozen=True, slots=True)
 class RowMarks:
     """What a sortable table shows of a row beside its cells."""

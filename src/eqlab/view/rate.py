@@ -22,6 +22,7 @@ from eqlab.benchmarks.registry import find
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Rated
 from eqlab.core.errors import UsageError
+from eqlab.core.grouping import grouped
 from eqlab.core.results import Column, Estimate, Table
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig
 from eqlab.core.trials import Trial
@@ -136,9 +137,7 @@ def _begin(site: ViewSite, values: Mapping[str, str]) -> RatingSession:
 
 def drawn(rows: Sequence[ReplyRow], count: int) -> list[ReplyRow]:
     """The same for every rater: so many replies, as evenly over those who wrote them as their number allows."""
-    arms: dict[str, list[ReplyRow]] = {}
-    for row in sorted(rows, key=lambda row: (row.arm, row.prompt, row.repeat)):
-        arms.setdefault(row.arm, []).append(row)
+    arms = grouped((row.arm, row) for row in sorted(rows, key=lambda row: (row.arm, row.prompt, row.repeat)))
     prompts = sorted({row.prompt for row in rows})
     random.Random(0).shuffle(prompts)
     place = {prompt: number for number, prompt in enumerate(prompts)}

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from eqlab.benchmarks.empathy.items import ARMS, IdQuirks, batches, parse_published, pseudonym
+from eqlab.benchmarks.empathy.items import ARMS, IdQuirks, parse_published, pseudonym
 from eqlab.core.errors import DataError
 
 IDS = {"human": "a" * 24, "chatgpt": "b" * 24 + " ", "chatgpt_empathy": "short@example.org"}
@@ -45,7 +45,6 @@ def test_rows_become_prompts_replies_raters_and_ratings():
     study = parse_published(file([row(0), row(1, rating_human="1"), row(2), row(3)]))
     assert (len(study.prompts), len(study.replies), len(study.raters), len(study.ratings)) == (4, 12, 6, 12)
     assert [prompt.position for prompt in study.prompts] == [0, 1, 0, 1]
-    assert [[p.id for p in batch] for batch in batches(study.prompts)] == [["hit:0", "hit:1"], ["hit:2", "hit:3"]]
     assert study.ratings[3].value == 1
     assert study.raters[0].teq == (2,) * 16
     assert study.raters[0].teq_total == 32 == study.raters[0].teq_printed

@@ -12,14 +12,14 @@ BOARD, CODE = PRESETS["leaderboard"], PRESETS["published-code"]
     [(0, 0, 0), (1, 0.173, 0.173), (2, 0.541, 0.541), (3, 1.505, 1.505), (4, 3.25, 3.25), (5, 5, 4.995), (9, 9, 9)],
 )
 def test_penalty(distance, board, code):
-    assert penalty(distance, BOARD) == pytest.approx(board, abs=6e-4)
-    assert penalty(distance, CODE) == pytest.approx(code, abs=6e-4)
+    assert penalty(distance, BOARD.five) == pytest.approx(board, abs=6e-4)
+    assert penalty(distance, CODE.five) == pytest.approx(code, abs=6e-4)
 
 
 @given(st.integers(0, 30))
 def test_a_larger_difference_never_costs_less(distance):
     for rules in (BOARD, CODE):
-        assert penalty(distance, rules) <= penalty(distance + 1, rules)
+        assert penalty(distance, rules.five) <= penalty(distance + 1, rules.five)
 
 
 def test_v1_normalises():
@@ -75,6 +75,6 @@ def test_random_baseline_is_the_exact_expectation(levels):
     reference = dict(zip("abcd", levels, strict=True))
     named = {baseline.name: baseline.value for baseline in baselines([reference], "v2", BOARD)}
     # by brute force over all 11⁴ answers, through the item score itself; penalties repeat, so this is quick
-    cost = [[0.7477 * penalty(abs(value - level), BOARD) for value in range(11)] for level in levels]
+    cost = [[0.7477 * penalty(abs(value - level), BOARD.five) for value in range(11)] for level in levels]
     every = [10 - a - b - c - d for a in cost[0] for b in cost[1] for c in cost[2] for d in cost[3]]
     assert named["random"] == pytest.approx(10 * sum(every) / 11**4)

@@ -22,6 +22,7 @@ from eqlab.benchmarks.common.reading import is_refusal, read_json
 from eqlab.core.answers import Answer, Reading, Status, final
 from eqlab.core.benchmark import Scored
 from eqlab.core.forms import Form, Scale
+from eqlab.core.grouping import group_means, grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table
 from eqlab.core.trials import Trial
@@ -39,7 +40,7 @@ _ALONE = re.compile(rf"^\s*{_LETTER}\s*[.:：。、)]*\s*$")
 _LEADING = re.compile(r"^\s*[\(\[（【]?([A-Z])\s*[\)\]）】.:：、]\s*(\S.*)?$")
 
 
-def shuffled(options: Sequence[T], seed: str) -> tuple[T, ...]:
+def shuffled(options: Sequence[T], seed: str | int) -> tuple[T, ...]:
     """The options in the order that a seed draws."""
     order = list(options)
     random.Random(seed).shuffle(order)
@@ -73,14 +74,14 @@ def read_choices(text: str, trial: Trial) -> Reading:
     form = trial.form
     if trial.mode == "json":
         return read_json(text, form)
-    found = _from_object(text, form)
-    if found is None:
+    choices = _from_object(text, form)
+    if choices is None:
         parts = _parts(text, form)
-        found = {scale.key: _read_one(part, scale) for scale, part in zip(form.scales, parts, strict=True)}
-    missing = [key for key in form.keys if found.get(key) is None]
+        choices = {scale.key: _read_one(part, scale) for scale, part in zip(form.scales, parts, strict=True)}
+    missing = [key for key in form.keys if choices.get(key) is None]
     if not missing:
-        return Reading("ok", found)
-    kept = {key: value for key, value in found.items() if value is not None}
+        return Reading("ok", choices)
+    kept = {key: value for key, value in choices.items() if value is not None}
     note = f"no choice for {', '.join(missing)}"
     return Reading("refused" if not kept and is_refusal(text) else "unparseable", kept, note)
 
@@ -93,11 +94,9 @@ def _from_object(text: str, form: Form) -> dict[str, int | None] | None:
             pairs = json.loads(match.group(), object_pairs_hook=list)
         except (ValueError, RecursionError):
             continue
-        known: dict[str, list[Any]] = {}
-        for key, value in pairs:
-            known.setdefault(key.strip().casefold(), []).append(value)
-        if any(key.casefold() in known for key in form.keys):
-            return {scale.key: _only(known.get(scale.key.casefold(), ()), scale) for scale in form.scales}
+        values = grouped((key.strip().casefold(), value) for key, value in pairs)
+        if any(key.casefold() in values for key in form.keys):
+            return {scale.key: _only(values.get(scale.key.casefold(), ()), scale) for scale in form.scales}
     return None
 
 
@@ -122,8 +121,8 @@ def _parts(text: str, form: Form) -> list[str]:
         name = (
             rf"(?:{re.escape(scale.key)}|question\s*{number}|q\s*{number}|问题\s*{number}|(?m:^)\s*{number}[.)、:：])"
         )
-        found = list(re.finditer(name, text, re.IGNORECASE))
-        starts.append((found[-1].start(), found[-1].end()) if found else (-1, -1))
+        marks = list(re.finditer(name, text, re.IGNORECASE))
+        starts.append((marks[-1].start(), marks[-1].end()) if marks else (-1, -1))
     if all(start >= 0 for start, _ in starts) and starts == sorted(starts):
         ends = [start for start, _ in starts[1:]] + [len(text)]
         return [text[begin:end] for (_, begin), end in zip(starts, ends, strict=True)]
@@ -240,13 +239,8 @@ def accuracy(
     name: str, marks: Sequence[Mark], unit: Unit, right: Callable[[Mark], bool | None] = lambda one: one.all_right
 ) -> Estimate:
     """The mean over items (of people: over persons) of the share that was right, with its 95 % interval."""
-    shares: dict[str, list[float]] = {}
-    for one in marks:
-        told = right(one)
-        if told is not None:
-            shares.setdefault(unit(one), []).append(100.0 * told)
-    values = [fmean(share) for share in shares.values()]
-    return mean_estimate(name, values, unit="%", digits=1, bounds=(0.0, 100.0))
+    shares = group_means((unit(mark), 100.0 * told) for mark in marks if (told := right(mark)) is not None)
+    return mean_estimate(name, list(shares.values()), unit="%", digits=1, bounds=(0.0, 100.0))
 
 
 def by_chance(marks: Sequence[Mark]) -> float | None:
@@ -261,11 +255,11 @@ def languages(read: Sequence[Mark], first: str = "en", second: str = "zh") -> li
     both = [share for share in shares.values() if {first, second} <= set(share)]
     if not both:
         return []
-    gaps = [fmean(own[first]) - fmean(own[second]) for own in both]
+    gaps = [fmean(item[first]) - fmean(item[second]) for item in both]
     names = {code: NAMES.get(code, code) for code in (first, second)}
     gap = mean_estimate(f"{names[first]} − {names[second]}, paired", gaps, digits=1, bounds=(-100.0, 100.0))
     sides = [
-        mean_estimate(f"right in {name}", [fmean(own[code]) for own in both], unit="%", digits=1, bounds=(0.0, 100.0))
+        mean_estimate(f"right in {name}", [fmean(item[code]) for item in both], unit="%", digits=1, bounds=(0.0, 100.0))
         for code, name in names.items()
     ]
     return [*sides, gap]
@@ -292,11 +286,9 @@ def given(read: Sequence[Mark]) -> Iterator[Given]:
 def excess(answers: Sequence[Given], place: int) -> Estimate:
     """How much oftener a place was chosen than it was right, in points; over items. 0 for a subject without a
     liking for places, whatever it knows."""
-    by_item: dict[str, list[float]] = {}
-    for item, _, chosen, right in answers:
-        by_item.setdefault(item, []).append(100.0 * ((chosen == place) - (right == place)))
-    values = [fmean(own) for own in by_item.values()]
-    return mean_estimate(f"choice {ascii_uppercase[place - 1]}", values, digits=1, bounds=(-100.0, 100.0))
+    pulls = group_means((item, 100.0 * ((chosen == place) - (right == place))) for item, _, chosen, right in answers)
+    name = f"choice {ascii_uppercase[place - 1]}"
+    return mean_estimate(name, list(pulls.values()), digits=1, bounds=(-100.0, 100.0))
 
 
 def bias_estimates(read: Sequence[Mark]) -> list[Estimate]:
@@ -317,8 +309,8 @@ def _consistency(read: Sequence[Mark]) -> list[Estimate]:
             if one.answer is not None:
                 words = dict(scale.anchors)[int(one.answer.values[scale.key])]
                 told.setdefault((one.item, scale.key), []).append(words)
-    again = [own for own in told.values() if len(own) > 1]
-    same = sum(len(set(own)) == 1 for own in again)
+    again = [answers for answers in told.values() if len(answers) > 1]
+    same = sum(len(set(answers)) == 1 for answers in again)
     return [proportion_estimate("same choice in every order", same, len(again))] if again else []
 
 
@@ -327,16 +319,16 @@ def bias_table(read: Sequence[Mark]) -> list[Table]:
     answers = list(given(read))
     rows = []
     for n in sorted({choices for _, choices, _, _ in answers}):
-        own = [answer for answer in answers if answer[1] == n]
+        of_length = [answer for answer in answers if answer[1] == n]
         for place in range(1, n + 1):
-            chosen = sum(one[2] == place for one in own)
-            right = sum(one[3] == place for one in own)
+            chosen = sum(one[2] == place for one in of_length)
+            right = sum(one[3] == place for one in of_length)
             rows.append(
                 (
                     f"{many(n, 'choice')}: {ascii_uppercase[place - 1]}",
-                    proportion_estimate("chosen", chosen, len(own)),
-                    100 * right / len(own),
-                    excess(own, place),
+                    proportion_estimate("chosen", chosen, len(of_length)),
+                    100 * right / len(of_length),
+                    excess(of_length, place),
                 )
             )
     if not rows:

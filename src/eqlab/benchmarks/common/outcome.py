@@ -19,6 +19,7 @@ from eqlab.core.trials import Trial
 
 MIN_READABLE = 5 / 6
 """A smaller share of readable answers makes a result invalid: the published rule of EQ-Bench, used by all."""
+FORCED = "Answers were forced into the form (structured); not comparable with free-text scores."
 Points = Callable[[Trial, Mapping[str, float]], float]
 """What an answer to a trial adds to the headline."""
 _DRAWS = 100
@@ -26,8 +27,8 @@ _DRAWS = 100
 
 def count_outcomes(statuses: Iterable[Status | None]) -> dict[str, int]:
     """Trials by what became of them; None is not answered yet."""
-    found: Counter[str] = Counter(status or UNANSWERED for status in statuses)
-    return {"planned": found.total(), **{name: found.get(name, 0) for name in OUTCOMES}}
+    counts: Counter[str] = Counter(status or UNANSWERED for status in statuses)
+    return {"planned": counts.total(), **{name: counts.get(name, 0) for name in OUTCOMES}}
 
 
 def is_valid(counted: Mapping[str, int], least: float = MIN_READABLE) -> bool:
@@ -38,20 +39,34 @@ def is_valid(counted: Mapping[str, int], least: float = MIN_READABLE) -> bool:
 
 def count_caveats(counted: Mapping[str, int], noun: str, least: float = MIN_READABLE) -> list[str]:
     """What a reader must know of answers that do not count."""
-    found = []
+    caveats = []
     lost = {name: counted[name] for name in OUTCOMES[1:-1] if counted[name]}
     if lost:
         listed = ", ".join(f"{count} {name}" for name, count in lost.items())
-        found.append(
+        caveats.append(
             f"{sum(lost.values())} of {many(counted['planned'], 'answer')} "
             f"{'is' if sum(lost.values()) == 1 else 'are'} left out ({listed})."
         )
     if counted["planned"] > counted[UNANSWERED] and not is_valid(counted, least):
-        found.append(f"Fewer than {100 * least:.0f} % of the answers could be read: the run has failed.")
-    if counted[UNANSWERED]:
-        waiting = many(counted[UNANSWERED], f"{one_of(noun)} is", f"{noun} are")
-        found.append(f"{waiting} not answered yet; the score is preliminary.")
-    return found
+        caveats.append(f"Fewer than {100 * least:.0f} % of the answers could be read: the run has failed.")
+    return [*caveats, *not_answered_yet(counted[UNANSWERED], noun, "score")]
+
+
+def not_answered_yet(count: int, noun: str = "questions", what: str = "result") -> list[str]:
+    """Of whom more answers are to come; nothing where none are."""
+    if not count:
+        return []
+    return [f"{many(count, f'{one_of(noun)} is', f'{noun} are')} not answered yet; the {what} is preliminary."]
+
+
+def pages_not_answered(count: int) -> list[str]:
+    """The same of people, of whom nobody knows whether more is to come."""
+    if not count:
+        return []
+    return [
+        f"{many(count, 'planned page is', 'planned pages are')} not answered: by people who left, or who are still at "
+        "it."
+    ]
 
 
 def sentence(
@@ -94,10 +109,10 @@ def baselines(trials: Sequence[Trial], points: Points, better: Better) -> tuple[
     if not trials:
         return ()
     fills = _fills(trials[0].form)
-    found = [Baseline(name, fmean(points(trial, fill(trial.form)) for trial in trials)) for name, fill in fills.items()]
-    constant = [one for one in found if one.name.startswith("always ") and one.name[7:].lstrip("-").isdigit()]
+    every = [Baseline(name, fmean(points(trial, fill(trial.form)) for trial in trials)) for name, fill in fills.items()]
+    constant = [one for one in every if one.name.startswith("always ") and one.name[7:].lstrip("-").isdigit()]
     best = best_baseline(constant, better)
-    kept = [baseline for baseline in found if baseline not in constant or baseline is best]
+    kept = [baseline for baseline in every if baseline not in constant or baseline is best]
     return (*kept, Baseline("random", _by_chance(trials, points)))
 
 
@@ -106,12 +121,12 @@ def _fills(form: Form) -> dict[str, Callable[[Form], Mapping[str, float]]]:
     if form.total is not None:
         return {"the same to each": _even, "falling by place": _falling}
     low, high = min(scale.low for scale in form.scales), max(scale.high for scale in form.scales)
-    found: dict[str, Callable[[Form], Mapping[str, float]]] = {
+    fills: dict[str, Callable[[Form], Mapping[str, float]]] = {
         f"always {value}": partial(_constant, value) for value in range(low, high + 1)
     }
     if all(len(scale.anchors) == scale.high - scale.low + 1 for scale in form.scales):
-        found["always the longest choice"] = _longest
-    return found
+        fills["always the longest choice"] = _longest
+    return fills
 
 
 def _constant(value: int, form: Form) -> dict[str, float]:

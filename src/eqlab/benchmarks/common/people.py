@@ -20,9 +20,11 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Normed, Scored, Selection, Talks, item_sets_of
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale, problems
+from eqlab.core.grouping import grouped
 from eqlab.core.results import Better, Cell, ItemScore, Norms, Result, Table, goodness
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.trials import Trial
+from eqlab.tables.cells import p_text
 
 if TYPE_CHECKING:  # what studies are made of is loaded where there is one: every command would wait for it
     from eqlab.core.design import Design
@@ -38,14 +40,14 @@ def instructed(
     same answer is asked for wherever it reads the same, and anything will do elsewhere."""
     if not checks.attention:
         return ()
-    made = []
+    pages = []
     for index in range(max(len(answers), checks.attention)):
         value = answers[index % len(answers)]
         told = checks.instruction.replace("{answer}", _reads(scale, value))
         alike = [one for one in (scale, *others) if one.holds(value) and _reads(one, value) == _reads(scale, value)]
         key = {"right": {one.key: value for one in alike}}
-        made.append(Trial("attention", (f"check{index + 1}",), "attention", told, Form((scale, *others)), "", key=key))
-    return tuple(made)
+        pages.append(Trial("attention", (f"check{index + 1}",), "attention", told, Form((scale, *others)), "", key=key))
+    return tuple(pages)
 
 
 def _reads(scale: Scale, value: int) -> str:
@@ -141,7 +143,7 @@ class BenchmarkStudy:
         first = design.batches[0].trials[0]
         if math.isnan(worth(self.benchmark, first, best[first.id], asked.options)):
             return self._expected_by_draws(design, Knowers(truth, best), draw)
-        known = fmean(knows(truth, draw) for _ in range(_PEOPLE))
+        known_share = fmean(knows(truth, draw) for _ in range(_PEOPLE))
         means = []
         for batch in design.batches:
             right = fmean(worth(self.benchmark, trial, best[trial.id], asked.options) for trial in batch.trials)
@@ -150,7 +152,7 @@ class BenchmarkStudy:
                 for trial in batch.trials
                 for _ in range(_DRAWS)
             )
-            means.append(known * right + (1 - known) * chance)
+            means.append(known_share * right + (1 - known_share) * chance)
         return fmean(means)
 
     def _expected_by_draws(self, design: "Design", people: "Knowers", draw: random.Random) -> float:
@@ -219,10 +221,10 @@ def best_answer(benchmark: Benchmark, trial: Trial, options: Mapping[str, Any]) 
         tried = [
             (goodness(worth(benchmark, trial, change, options), better), change) for change in _changes(best, form)
         ]
-        found, changed = max(tried, key=lambda pair: pair[0], default=(top, best))
-        if found <= top:
+        goodness_of_change, changed = max(tried, key=lambda pair: pair[0], default=(top, best))
+        if goodness_of_change <= top:
             break
-        top, best = found, changed
+        top, best = goodness_of_change, changed
     return best
 
 
@@ -232,10 +234,10 @@ def _whole(values: Mapping[str, float], form: Form) -> dict[str, int]:
         return {scale.key: min(max(round(values[scale.key]), scale.low), scale.high) for scale in form.scales}
     given = sum(values.values())
     exact = {key: value * form.total / given if given else form.total / len(values) for key, value in values.items()}
-    found = {key: int(value) for key, value in exact.items()}
-    for key in sorted(exact, key=lambda key: found[key] - exact[key])[: form.total - sum(found.values())]:
-        found[key] += 1
-    return found
+    whole = {key: int(value) for key, value in exact.items()}
+    for key in sorted(exact, key=lambda key: whole[key] - exact[key])[: form.total - sum(whole.values())]:
+        whole[key] += 1
+    return whole
 
 
 def _changes(values: Mapping[str, int], form: Form) -> list[dict[str, int]]:
@@ -342,9 +344,7 @@ def _inside(bounds: tuple[float, float], values: Sequence[float]) -> tuple[float
 
 def _together(items: Sequence[ItemScore]) -> Iterable[ItemScore]:
     """One line an item: the mean of what people gave and got."""
-    groups: dict[str, list[ItemScore]] = {}
-    for item in items:
-        groups.setdefault(item.item, []).append(item)
+    groups = grouped((item.item, item) for item in items)
     for name, group in sorted(groups.items()):
         read = [item for item in group if item.score is not None]
         scores = [item.score for item in read if item.score is not None]
@@ -379,11 +379,6 @@ def _answers(scale: Scale) -> tuple[int, ...]:
 
 
 # -- contrasts and templates, as every kind has them -----------------------------------------------------------------
-
-
-def p_text(p: float | None) -> str | None:
-    """A p-value that never prints as 0."""
-    return None if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def corrected(found: "Sequence[Contrast]") -> "tuple[Contrast, ...]":

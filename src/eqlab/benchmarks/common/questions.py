@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from eqlab.analysis.intervals import mean_estimate
@@ -18,6 +17,7 @@ from eqlab.benchmarks.options import Options
 from eqlab.core.answers import Reading, final
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.forms import Form, Scale
+from eqlab.core.grouping import group_means
 from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Better, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE
@@ -283,21 +283,12 @@ def _is_choice(form: Form) -> bool:
 
 def item_means(items: Iterable[ItemScore]) -> list[float]:
     """Points by item, repeats averaged: the independent units behind the interval."""
-    return list(by_item((item.item, item.points) for item in items).values())
-
-
-def by_item(values: Iterable[tuple[str, float | None]]) -> dict[str, float]:
-    """The mean of an item's values that are defined."""
-    found: dict[str, list[float]] = {}
-    for item, value in values:
-        if value is not None:
-            found.setdefault(item, []).append(value)
-    return {item: fmean(own) for item, own in found.items()}
+    return list(group_means((item.item, item.points) for item in items).values())
 
 
 def mean_by_item(name: str, values: Iterable[tuple[str, float | None]], note: str = "", digits: int = 2) -> Estimate:
     """The mean over items of each item's mean, with its interval."""
-    return mean_estimate(name, list(by_item(values).values()), note=note, digits=digits)
+    return mean_estimate(name, list(group_means(values).values()), note=note, digits=digits)
 
 
 _DEALT_ZH = "请把{total}分分配给下面{count}种情绪，某种情绪越强，分数越高；总分必须是{total}。\n{words}\n\n{end}"

@@ -106,17 +106,17 @@ def dealt_out(values: Mapping[str, Any], form: Form) -> Reading:
     if form.total is None:
         why = check_values(form, values)
         return Reading("unparseable", note=why) if why else Reading("ok", values)
-    known = {key: value for key, value in values.items() if key in form.keys}
-    if len(known) < len(form.keys) or not all(_is_number(value) for value in known.values()):
+    points = {key: value for key, value in values.items() if key in form.keys}
+    if len(points) < len(form.keys) or not all(_is_number(value) for value in points.values()):
         return Reading("unparseable", note=check_values(form, values) or "a value is no number of points")
-    if min(known.values()) < 0:
-        return Reading("unparseable", known, note=check_values(form, values))
-    given = sum(known.values())
+    if min(points.values()) < 0:
+        return Reading("unparseable", points, note=check_values(form, values))
+    given = sum(points.values())
     if not given:
         return Reading("unparseable", note="no points were dealt out")
     if given == form.total:
-        return Reading("ok", known)
-    scaled = {key: value * form.total / given for key, value in known.items()}
+        return Reading("ok", points)
+    scaled = {key: value * form.total / given for key, value in points.items()}
     near = abs(given - form.total) <= NEAR * form.total
     return Reading("ok", scaled, "" if near else f"{given:g} points, {SCALED}")
 

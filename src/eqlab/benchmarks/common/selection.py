@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from eqlab.core.errors import UsageError
+from eqlab.core.grouping import grouped
 
 T = TypeVar("T")
 
@@ -21,9 +22,7 @@ def balanced_batches(items: Sequence[T], groups: Sequence[str], size: int = 10, 
     if size < 1:
         raise UsageError("A batch needs at least one item.")
     draw = random.Random(seed)
-    by_group: dict[str, list[T]] = {}
-    for item, group in zip(items, groups, strict=True):
-        by_group.setdefault(group, []).append(item)
+    by_group = grouped((group, item) for item, group in zip(items, groups, strict=True))
     names = sorted(by_group)
     draw.shuffle(names)
     dealt: list[T] = []

@@ -16,6 +16,7 @@ from eqlab.benchmarks.dialogue import result as of_models
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.core.answers import final
 from eqlab.core.benchmark import Scored
+from eqlab.core.grouping import group_means, grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE, PERSON
@@ -96,12 +97,8 @@ def arm_names(talks: Sequence[Talked], reference: str) -> list[str]:
 def level(felt: Sequence[Talked], name: str = of_models.FELT) -> Estimate:
     """The mean over people, each with the mean of their talks. Where people and personas are crossed, the interval is
     over both as random (REML), so that it holds for others of both; else over people."""
-    people: dict[str, list[float]] = {}
-    for talk in felt:
-        people.setdefault(talk.person, []).append(float(talk.final or 0))
-    simple = structs.replace(
-        mean_estimate(name, [fmean(person) for person in people.values()], digits=1, bounds=_BOUNDS), of="people"
-    )
+    people = group_means((talk.person, float(talk.final or 0)) for talk in felt)
+    simple = structs.replace(mean_estimate(name, list(people.values()), digits=1, bounds=_BOUNDS), of="people")
     finals = [float(talk.final or 0) for talk in felt]
     personas = {talk.persona for talk in felt}
     if len(personas) < 2 or len(felt) <= len(people) or len(set(finals)) < 2 or simple.value is None:
@@ -120,47 +117,43 @@ def contrasts(scored: Sequence[Scored], reference: str, alpha: float) -> tuple[C
     """Final emotion of every arm against the reference, one value a person, adjusted for how they felt at the opening
     (analysis of covariance, HC3), with Holm's correction."""
     talks = talks_of(one for one in scored if one.attempts and one.trial.condition != RATED)
-    people: dict[str, list[Talked]] = {}
-    for talk in talks:
-        if talk.final is not None:
-            people.setdefault(talk.person, []).append(talk)
-    own = list(people.values())
-    found = adjusted_differences(
-        [fmean(float(talk.final or 0) for talk in talks) for talks in own],
-        [talks[0].arm for talks in own],
-        [fmean(float(talk.start) for talk in talks) for talks in own],
+    people = grouped((talk.person, talk) for talk in talks if talk.final is not None)
+    persons = list(people.values())
+    differences = adjusted_differences(
+        [fmean(float(talk.final or 0) for talk in talks) for talks in persons],
+        [talks[0].arm for talks in persons],
+        [fmean(float(talk.start) for talk in talks) for talks in persons],
         reference,
     )
-    corrected = holm([adjusted.p for adjusted in found])
-    made = []
-    for one, p_holm in zip(found, corrected, strict=True):
+    corrected = holm([adjusted.p for adjusted in differences])
+    planned = []
+    for one, p_holm in zip(differences, corrected, strict=True):
         low, high = one.bounds()
-        estimate = Estimate(
-            f"final emotion, {one.group} − {reference}", one.value, len(own), one.se, low, high, digits=1, of="people"
-        )
+        name = f"final emotion, {one.group} − {reference}"
+        estimate = Estimate(name, one.value, len(people), one.se, low, high, digits=1, of="people")
         own_low, own_high = one.bounds(alpha)
-        made.append(
+        planned.append(
             Contrast(one.group, reference, estimate, one.p, one.p if p_holm is None else p_holm, own_low, own_high)
         )
-    return tuple(made)
+    return tuple(planned)
 
 
 def arm_table(talks: Sequence[Talked], arms: Sequence[str]) -> Table:
     rows = []
     for arm in arms:
-        own = [talk for talk in talks if talk.arm == arm]
-        over = [talk for talk in own if talk.outcome]
-        felt = [talk for talk in own if talk.final is not None]
+        of_arm = [talk for talk in talks if talk.arm == arm]
+        over = [talk for talk in of_arm if talk.outcome]
+        felt = [talk for talk in of_arm if talk.final is not None]
         rows.append(
             (
                 arm,
-                len({talk.person for talk in own}),
-                len(own),
-                mean_estimate("opening", [float(talk.start) for talk in own], digits=1, bounds=_BOUNDS),
+                len({talk.person for talk in of_arm}),
+                len(of_arm),
+                mean_estimate("opening", [float(talk.start) for talk in of_arm], digits=1, bounds=_BOUNDS),
                 level(felt),
                 proportion_estimate("success", sum(talk.outcome == "success" for talk in over), len(over)),
                 proportion_estimate("failure", sum(talk.outcome == "failure" for talk in over), len(over)),
-                mean_estimate("replies", [float(talk.replies) for talk in own], digits=1),
+                mean_estimate("replies", [float(talk.replies) for talk in of_arm], digits=1),
             )
         )
     columns = ("arm", "people", "talks", "emotion at the opening", "final emotion", "success", "failure", "replies")
@@ -173,19 +166,17 @@ def course_table(felt: Sequence[Talked], arms: Sequence[str]) -> Table:
     for place in range(max(len(talk.course) for talk in felt)):
         cells = []
         for arm in arms:
-            people: dict[str, list[float]] = {}
-            for talk in felt:
-                if talk.arm == arm:
-                    people.setdefault(talk.person, []).append(float(talk.course[min(place, len(talk.course) - 1)]))
-            means = [fmean(person) for person in people.values()]
-            cells.append(mean_estimate("emotion", means, digits=1, bounds=_BOUNDS))
+            people = group_means(
+                (talk.person, float(talk.course[min(place, len(talk.course) - 1)])) for talk in felt if talk.arm == arm
+            )
+            cells.append(mean_estimate("emotion", list(people.values()), digits=1, bounds=_BOUNDS))
         rows.append(("at the opening" if place == 0 else f"after reply {place}", *cells))
     note = "One value a person. A talk that is over stays where it ended, so that the bad ones do not drop out."
     return Table("The course of emotion, arm by arm", ("when", *arms), tuple(rows), note)
 
 
 def ratings_of(scored: Sequence[Scored]) -> list[TalkRating]:
-    found = []
+    ratings = []
     for one in scored:
         answer = final(one.attempts)
         if one.trial.condition != RATED or answer is None or answer.status != "ok":
@@ -194,19 +185,18 @@ def ratings_of(scored: Sequence[Scored]) -> list[TalkRating]:
             value = answer.values.get(scale.key)
             if isinstance(value, int):
                 turned = scale.low + scale.high - value if scale.reverse else value
-                found.append(TalkRating(str(one.trial.key["arm"]), answer.subject, scale.key, turned))
-    return found
+                ratings.append(TalkRating(str(one.trial.key["arm"]), answer.subject, scale.key, turned))
+    return ratings
 
 
 def ratings_table(ratings: Sequence[TalkRating], arms: Sequence[str]) -> Table:
     rows = []
     for scale in dict.fromkeys(talk_rating.scale for talk_rating in ratings):
         for arm in arms:
-            people: dict[str, list[int]] = {}
-            for rating in ratings:
-                if (rating.scale, rating.arm) == (scale, arm):
-                    people.setdefault(rating.person, []).append(rating.value)
-            rows.append((scale, arm, mean_estimate("mean", [fmean(own) for own in people.values()]), len(people)))
+            people = group_means(
+                (rating.person, rating.value) for rating in ratings if (rating.scale, rating.arm) == (scale, arm)
+            )
+            rows.append((scale, arm, mean_estimate("mean", list(people.values())), len(people)))
     note = "One value a person; reverse-keyed scales are turned round."
     return Table("How people rated the whole", ("scale", "arm", "mean", "people"), tuple(rows), note)
 

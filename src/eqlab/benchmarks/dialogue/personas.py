@@ -183,7 +183,7 @@ def parse_scenarios(content: bytes, name: str) -> list[Eqbench3Scenario]:
         text = _OPENING.sub("", content.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise DataError(f"{name} is not UTF-8 text (byte {error.start}).", "Get the file again.") from error
-    found: dict[str, Eqbench3Scenario] = {}
+    scenarios: dict[str, Eqbench3Scenario] = {}
     heading, lines, spelled = "", list[list[str]](), True
     begun = 0
 
@@ -193,9 +193,9 @@ def parse_scenarios(content: bytes, name: str) -> list[Eqbench3Scenario]:
             return
         id_, kind, title = ([part.strip() for part in heading.split("|", 2)] + ["", ""])[:3]
         id_ = id_.split()[0]
-        if id_ in found:
+        if id_ in scenarios:
             raise DataError(f"{name}, line {begun}: scenario {id_} is there twice.", "Get the file again.")
-        found[id_] = Eqbench3Scenario(id_, kind, title, said, spelled)
+        scenarios[id_] = Eqbench3Scenario(id_, kind, title, said, spelled)
 
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()
@@ -210,9 +210,9 @@ def parse_scenarios(content: bytes, name: str) -> list[Eqbench3Scenario]:
         elif lines:
             lines[-1].append(raw.rstrip("\r"))
     close()
-    if not found:
+    if not scenarios:
         raise DataError(f"{name} holds no scenarios.", "EQ-Bench 3's file is data/scenario_prompts.txt.")
-    return list(found.values())
+    return list(scenarios.values())
 
 
 # -- whom a speaker plays --------------------------------------------------------------------------------------------

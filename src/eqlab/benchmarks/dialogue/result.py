@@ -22,6 +22,7 @@ from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.benchmarks.dialogue.trials import NAME
 from eqlab.core.answers import Status, final
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
+from eqlab.core.grouping import group_means
 from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table, Transcript, Utterance
 
@@ -67,8 +68,8 @@ class Facets:
         """Percent that the speaker has part in: alone, and in how it takes listeners and personas."""
         if self.fitted is None or SPEAKER not in self.fitted.variance:
             return None
-        found = [share for term, share in self.fitted.share.items() if SPEAKER in term.split(":")]
-        return None if None in found else 100 * sum(share or 0.0 for share in found)
+        shares = [share for term, share in self.fitted.share.items() if SPEAKER in term.split(":")]
+        return None if None in shares else 100 * sum(share or 0.0 for share in shares)
 
 
 def facets(cells: Sequence[Cell]) -> Facets:
@@ -273,10 +274,7 @@ def final_emotion(felt: Sequence[Talked]) -> Estimate:
 
 
 def _by_persona(felt: Sequence[Talked]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for talk in felt:
-        found.setdefault(talk.persona, []).append(float(talk.final or 0))
-    return {persona: fmean(values) for persona, values in found.items()}
+    return group_means((talk.persona, float(talk.final or 0)) for talk in felt)
 
 
 def speaker_line(felt: Sequence[Talked], found: Facets) -> str:
@@ -306,7 +304,7 @@ def no_facets(felt: Sequence[Talked]) -> Facets:
 
 def _facets(subject: str, felt: Sequence[Talked], options: Mapping[str, Any], context: Context) -> Facets:
     """Over all listeners of the store who talked under the same options, this one among them."""
-    own = _cells(subject, felt)
+    cells_here = _cells(subject, felt)
 
     def everybody() -> dict[str, list[Cell]]:
         cells: dict[str, list[Cell]] = {}
@@ -318,11 +316,11 @@ def _facets(subject: str, felt: Sequence[Talked], options: Mapping[str, Any], co
         return cells
 
     asked = json.dumps(dict(options), sort_keys=True)
-    known = context.once(f"cells {asked}", everybody)
-    every = [cell for who, cells in known.items() for cell in (own if who == subject else cells)]
-    if subject not in known:
-        every += own
-    if known.get(subject) == own:  # the same for every listener of the store
+    by_listener = context.once(f"cells {asked}", everybody)
+    every = [cell for who, cells in by_listener.items() for cell in (cells_here if who == subject else cells)]
+    if subject not in by_listener:
+        every += cells_here
+    if by_listener.get(subject) == cells_here:  # the same for every listener of the store
         return context.once(f"facets {asked}", lambda: facets(every))
     return facets(every)
 
@@ -333,12 +331,10 @@ def _cells(subject: str, talks: Iterable[Talked]) -> list[Cell]:
 
 def estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate, ...]:
     over = [talk for talk in talks if talk.outcome]
-    gains: dict[str, list[float]] = {}
-    for talk in felt:
-        gains.setdefault(talk.persona, []).append(float((talk.final or 0) - talk.start))
+    gains = group_means((talk.persona, float((talk.final or 0) - talk.start)) for talk in felt)
     words = [len(one.text.split()) for talk in talks for one in talk.said if one.seat == "listener"]
     return (
-        mean_estimate("change of emotion", [fmean(own) for own in gains.values()], digits=1, bounds=(-100.0, 100.0)),
+        mean_estimate("change of emotion", list(gains.values()), digits=1, bounds=(-100.0, 100.0)),
         proportion_estimate("success", sum(talk.outcome == "success" for talk in over), len(over)),
         proportion_estimate("failure", sum(talk.outcome == "failure" for talk in over), len(over)),
         mean_estimate("replies per talk", [float(talk.replies) for talk in talks if talk.end], digits=1),
@@ -421,9 +417,9 @@ def tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]
     if not talks:
         return ()
     ends: Counter[str] = Counter(talk.end for talk in talks)
-    made = [Table("How talks ended", ("end", "talks"), tuple((_ENDS[end], ends[end]) for end in _ENDS if ends[end]))]
+    shown = [Table("How talks ended", ("end", "talks"), tuple((_ENDS[end], ends[end]) for end in _ENDS if ends[end]))]
     if not felt:
-        return tuple(made)
+        return tuple(shown)
     longest = max(len(talk.course) for talk in felt)
     rows = []
     for place in range(longest):
@@ -432,13 +428,13 @@ def tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]
         name = "at the opening" if place == 0 else f"after reply {place}"
         rows.append((name, mean_estimate("emotion", values, digits=1, bounds=_BOUNDS), reached))
     note = "Of all talks; one that is over stays where it ended, so that the bad ones do not drop out of the mean."
-    made.append(Table("The course of emotion", ("when", "emotion", "talks that came so far"), tuple(rows), note))
+    shown.append(Table("The course of emotion", ("when", "emotion", "talks that came so far"), tuple(rows), note))
     for column in ("speaker", "kind"):
         names = sorted({getattr(talk, column) for talk in felt} - {""})
         if len(names) > 1:
-            own = [[talk for talk in felt if getattr(talk, column) == name] for name in names]
-            made.append(Table(f"By {column}", (column, "final emotion", "success", "failure"), _rows(names, own)))
-    return tuple(made)
+            groups = [[talk for talk in felt if getattr(talk, column) == name] for name in names]
+            shown.append(Table(f"By {column}", (column, "final emotion", "success", "failure"), _rows(names, groups)))
+    return tuple(shown)
 
 
 def _rows(names: Sequence[str], groups: Sequence[Sequence[Talked]]) -> tuple[tuple[str | Estimate, ...], ...]:

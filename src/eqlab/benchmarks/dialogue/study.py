@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eqlab.benchmarks.common.people import contrast_table, instructed, p_text, template
+from eqlab.benchmarks.common.people import contrast_table, instructed, template
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.dialogue.benchmark import Dialogue
 from eqlab.benchmarks.dialogue.people_result import RATED, contrasts, people_result
@@ -38,6 +38,7 @@ from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
 from eqlab.core.study import Study, TalkTerms
 from eqlab.core.trials import Message, Trial
+from eqlab.tables.cells import p_text
 
 # -- the words on the pages ------------------------------------------------------------------------------------------
 # The words on the pages of a talk, in English; a language file has the same keys under [kinds.talk].
@@ -192,7 +193,7 @@ class TalkStudy:
 
     def models(self, study: Study) -> Mapping[str, ModelConfig]:
         seated = terms_of(study).person == "listener"
-        found = {}
+        configs = {}
         for arm, source in study.arms:
             named = read_speakers(source)
             if len(named) != 1 or named[0].fixed:
@@ -202,8 +203,8 @@ class TalkStudy:
                 )
             (one,) = named
             role: Any = "seat" if seated else "model"
-            found[arm] = ModelConfig(one.spec, one.base_url, one.structured and seated, dict(one.settings), role=role)
-        return found
+            configs[arm] = ModelConfig(one.spec, one.base_url, one.structured and seated, dict(one.settings), role=role)
+        return configs
 
     def next_turn(self, study: Study, turns: Sequence[Turn]) -> Trial | None:
         terms = terms_of(study)
@@ -280,7 +281,7 @@ def planned_words(found: Sequence[Contrast], alpha: float) -> str:
     said = []
     for one in found:
         value = one.estimate.value or 0.0
-        p = p_text(one.p_holm) or ""
+        p = p_text(one.p_holm)
         p = p if p.startswith("<") else f"= {p}"
         numbers = (
             f"({value:+.1f} points, {100 * (1 - alpha):g} % interval {one.low:.1f} to {one.high:.1f}; p {p} after Holm)"

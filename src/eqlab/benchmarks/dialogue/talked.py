@@ -69,22 +69,22 @@ class Talked:
 
 def talks_of(scored: Iterable[Scored]) -> list[Talked]:
     """In the order in which the talks were planned."""
-    found: dict[tuple[str, str, int], list[Scored]] = {}
+    turns_of: dict[tuple[str, str, int], list[Scored]] = {}
     for one in scored:  # one persona's talks with several people begin with the same trial
         who = one.attempts[0].subject if one.attempts else ""
-        found.setdefault(
+        turns_of.setdefault(
             (who if who.startswith(PEOPLES) else "", one.trial.talk or one.trial.id, one.repeat), []
         ).append(one)
-    return [_talk(sorted(turns, key=lambda one: one.trial.turn)) for turns in found.values()]
+    return [_talk(sorted(turns, key=lambda one: one.trial.turn)) for turns in turns_of.values()]
 
 
 def _talk(turns: list[Scored]) -> Talked:
     first = turns[0].trial
     character = first.key["character"]
     answers = [(scored.trial, final(scored.attempts)) for scored in turns]
-    known = [Turn(trial, answer) for trial, answer in answers if answer is not None and answer.answered]
-    over = end_of(known) if known and len(known) == len(turns) else ""
-    who = known[0].answer.subject if known else ""
+    answered = [Turn(trial, answer) for trial, answer in answers if answer is not None and answer.answered]
+    over = end_of(answered) if answered and len(answered) == len(turns) else ""
+    who = answered[0].answer.subject if answered else ""
     person = who if who.startswith(PEOPLES) else ""
     speaks = first.key["speaker"] == PERSON
     return Talked(
@@ -95,8 +95,8 @@ def _talk(turns: list[Scored]) -> Talked:
         person if speaks and person else first.key["speaker"],
         turns[0].repeat,
         first.id,
-        _start(known, speaks, character["emotion"]),
-        tuple(_lines(known, character["opening"])),
+        _start(answered, speaks, character["emotion"]),
+        tuple(_lines(answered, character["opening"])),
         over,
         sum(len(scored.attempts) for scored in turns),
         f"model:{first.key['listener']}" if speaks else person,

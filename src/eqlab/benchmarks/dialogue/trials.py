@@ -336,10 +336,10 @@ def person_next(turns: Sequence[Turn], form: Form, system: str) -> Trial | None:
 
 def _heard(turns: Sequence[Turn]) -> tuple[Message, ...]:
     """What was said so far, as the listener has it; the last line of a speaker's turn is not among it."""
-    own = [turn for turn in turns if not turn.trial.seat]
+    replies = [turn for turn in turns if not turn.trial.seat]
     return tuple(
         message
-        for turn in own
+        for turn in replies
         for message in (Message("user", turn.trial.prompt), Message("assistant", turn.answer.text))
     )
 
@@ -436,11 +436,11 @@ def _read_lines(text: str) -> Reading:
     if twice:
         return Reading("unparseable", note=f"'{twice}' is there twice")
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    found = {name: text[mark.end() : end].strip() for name, mark, end in zip(names, marks, ends, strict=True)}
-    values: dict[str, Any] = {"feeling": found.get("feeling", ""), "says": _unquoted(found.get("says", ""))}
-    for name, number in (("emotion", _emotion(found.get("emotion", ""))), ("leaves", _leaves(found.get("leaves", "")))):
+    parts = {name: text[mark.end() : end].strip() for name, mark, end in zip(names, marks, ends, strict=True)}
+    values: dict[str, Any] = {"feeling": parts.get("feeling", ""), "says": _unquoted(parts.get("says", ""))}
+    for name, number in (("emotion", _emotion(parts.get("emotion", ""))), ("leaves", _leaves(parts.get("leaves", "")))):
         if number is None:
-            why = f"{found[name]!r:.40} is no {name}" if name in found else f"no {name}"
+            why = f"{parts[name]!r:.40} is no {name}" if name in parts else f"no {name}"
             return Reading("unparseable", note=why)
         values[name] = number
     why = check_values(FORM, values)

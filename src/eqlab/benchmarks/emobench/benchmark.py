@@ -27,7 +27,7 @@ from eqlab.benchmarks.common.choices import (
     mark,
     read_choices,
 )
-from eqlab.benchmarks.common.outcome import count_outcomes, is_valid
+from eqlab.benchmarks.common.outcome import count_outcomes, is_valid, not_answered_yet
 from eqlab.benchmarks.common.people import Knowers, instructed, knows, template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.emobench.items import (
@@ -48,6 +48,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
+from eqlab.core.grouping import group_means
 from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, Norms, Result, Table, whiskers
 from eqlab.core.runs import OWN, PEOPLE, PERSON
@@ -116,10 +117,8 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
 
 def _norms(read: Sequence[Mark]) -> Norms | None:
     """Each person's share of right answers."""
-    own: dict[str, list[float]] = {}
-    for one in read:
-        own.setdefault(_person(one), []).append(100.0 * bool(one.all_right))
-    return Norms(tuple(map(fmean, own.values())), "people of this study") if own else None
+    shares = group_means((_person(one), 100.0 * bool(one.all_right)) for one in read)
+    return Norms(tuple(shares.values()), "people of this study") if shares else None
 
 
 def parts(read: Sequence[Mark], unit: Unit) -> list[Estimate]:
@@ -207,10 +206,7 @@ def _caveats(
     if lost:
         told = ", ".join(f"{counts[status]} {status}" for status in STATUSES[1:])
         said.append(f"{lost} of {many(len(marks), 'answer')} {'is' if lost == 1 else 'are'} left out ({told}).")
-    if counts[UNANSWERED]:
-        said.append(
-            f"{many(counts[UNANSWERED], 'question is', 'questions are')} not answered yet; the result is preliminary."
-        )
+    said += not_answered_yet(counts[UNANSWERED])
     if _orders(marks) == 1 and read:
         said.append(
             "Asked in one order of choices: a preference for a position cannot be told from knowledge (--repeats 4)."

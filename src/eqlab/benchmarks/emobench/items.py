@@ -261,7 +261,6 @@ _TELL = {
     ("zh", "json"): "请只回答一个 JSON 对象，每个键对应一个选项的编号：{keys}",
     ("zh", "reason"): "请先用几句话思考，然后在最后写出答案：",
 }
-LANGUAGES = tuple(QUESTIONS)
 
 
 def question(scenario: Scenario, key: str, words: Mapping[str, str] | None = None) -> str:

@@ -150,9 +150,9 @@ def situations(files: Mapping[str, bytes], options: EmotionBenchOptions) -> list
     controls = [situation for situation in ours if situation.emotion in CONTROLS] if options.controls else []
     if options.item_set == "own":
         name = next(name for name in files if name.startswith("own/"))
-        own = parse_own(files[name], name)
-        negative = [situation for situation in own if situation.emotion not in CONTROLS]
-        controls = [situation for situation in own if situation.emotion in CONTROLS] or controls
+        theirs = parse_own(files[name], name)
+        negative = [situation for situation in theirs if situation.emotion not in CONTROLS]
+        controls = [situation for situation in theirs if situation.emotion in CONTROLS] or controls
     elif options.item_set == "open":
         negative = [situation for situation in ours if situation.emotion not in CONTROLS]
     elif options.situations == "all":
@@ -170,9 +170,9 @@ def material(files: Mapping[str, bytes], options: EmotionBenchOptions) -> Materi
     if published and wording.instruction:
         lead = lead_sentence(read_results(files[TESTED], "", PANAS, TESTED))
     norms = norms_of_people(read_people(files[CROWD])) if options.people else None
-    found = situations(files, options)
-    told = next(((situation.instruction, situation.before) for situation in found if situation.instruction), ("", ""))
-    return Material(instrument, wording, tuple(found), lead, norms, *told)
+    asked = situations(files, options)
+    told = next(((situation.instruction, situation.before) for situation in asked if situation.instruction), ("", ""))
+    return Material(instrument, wording, tuple(asked), lead, norms, *told)
 
 
 def _wording(instrument: Instrument, files: Mapping[str, bytes]) -> Wording:

@@ -133,20 +133,20 @@ def _table(content: bytes, instrument: Instrument, path: str) -> tuple[list[str]
 
 def _item_numbers(header: list[str], rows: list[list[str]], instrument: Instrument, path: str) -> dict[int, IntArray]:
     """For each order: in which row each item of the instrument stands."""
-    found = {}
+    orders = {}
     for column, name in enumerate(header):
         if match := _ORDER.fullmatch(name):
             items = [row[column].strip().removesuffix(".0") for row in rows]
             if sorted(items) != sorted(str(number) for number in instrument.numbers):
                 raise DataError(f"{path}: column {name} does not hold every item number once.", _VERIFY)
-            found[int(match[1])] = np.argsort([int(item) for item in items])
-    if not found:
+            orders[int(match[1])] = np.argsort([int(item) for item in items])
+    if not orders:
         raise DataError(f"{path} has no column 'order-0'.", _VERIFY)
     measured = (_DEFAULT.fullmatch(name) or _EVOKED.fullmatch(name) for name in header)
     used = {int(match[match.re.groups]) for match in measured if match}
-    if missing := used - found.keys():
+    if missing := used - orders.keys():
         raise DataError(f"{path} has no column 'order-{min(missing)}', which other columns refer to.", _VERIFY)
-    return found
+    return orders
 
 
 def _number(cell: str, instrument: Instrument) -> float:
@@ -192,16 +192,16 @@ def people_of(rows: Sequence[Sequence[Any]], path: str = CROWD) -> People:
 
 def _answers(rows: Sequence[Sequence[Any]], columns: Sequence[int], mark: str, path: str) -> FloatArray:
     """Items × respondents of one of the two measures; rows are found by the item's word, in whatever order."""
-    found = {}
+    given = {}
     for row in rows:
         question = str(row[1])
         word = question.rpartition(" - ")[2].strip().lower()
         if mark in question and word in PANAS.item_keys:
-            found[word] = [row[column] for column in columns]
-    missing = [word for word in PANAS.item_keys if word not in found]
+            given[word] = [row[column] for column in columns]
+    missing = [word for word in PANAS.item_keys if word not in given]
     if missing:
         raise DataError(f"{path}: no row '{mark} …' for {', '.join(missing)}.", _FETCH)
-    answers = [[float(cell) if isinstance(cell, int | float) else np.nan for cell in found[w]] for w in PANAS.item_keys]
+    answers = [[float(cell) if isinstance(cell, int | float) else np.nan for cell in given[w]] for w in PANAS.item_keys]
     return np.array(answers)
 
 
@@ -293,16 +293,16 @@ def _own_situation(section: Section, top: Section) -> Situation:
 
 def parse_published(content: bytes, path: str = SITUATIONS) -> list[Situation]:
     """All 428 situations."""
-    found = []
+    situations = []
     try:
         for emotion in json.loads(content)["emotions"]:
             for f, factor in enumerate(emotion["factors"]):
                 for s, text in enumerate(factor["scenarios"]):
                     place = (str(emotion["name"]), f, factor_name(emotion["name"], f))
-                    found.append(Situation(f"{emotion['name']}-{f}-{s}", *place, str(text).strip()))
+                    situations.append(Situation(f"{emotion['name']}-{f}-{s}", *place, str(text).strip()))
     except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
         raise DataError(f"{path} is not a file of situations ({type(error).__name__}: {error}).", _FETCH) from error
-    return found
+    return situations
 
 
 def situations_tested(results: EmotionResultFile) -> list[Situation]:

@@ -1,48 +1,28 @@
 """The study's map (eight emotions, their 36 factors in the order of its files, two kinds of control), and scored
 administrations in columns: what all statistics of this benchmark take, whoever answered."""
 
+import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib.resources import files
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from eqlab.core.grouping import grouped
+
 Kind = Literal["negative", "neutral", "positive"]
 KINDS: tuple[Kind, ...] = ("negative", "neutral", "positive")
 
-FACTORS: dict[str, tuple[str, ...]] = {
-    "Anger": (
-        "Facing Self-Opinioned People", "Blaming, Slandering, and Tattling",
-        "Bullying, Teasing, Insulting, and Disparaging", "Silly and Thoughtless Behaviors", "Driving Situations",
-    ),
-    "Anxiety": (
-        "External Factors", "Self-Imposed Pressure", "Personal Growth and Relationships",
-        "Uncertainty and Unknowns",
-    ),
-    "Depression": (
-        "Failure of Important Goals", "Death of Loved Ones", "Romantic Loss", "Chronic Stress", "Social Isolation",
-        "Winter",
-    ),
-    "Frustration": (
-        "Disappointments and Letdowns", "Unforeseen Obstacles and Accidents",
-        "Miscommunications and Misunderstanding", "Rejection and Interpersonal Issues",
-    ),
-    "Jealousy": (
-        "Romantic (Opposite Gender)", "Romantic (Same Gender)", "Material Possession", "Experiential",
-    ),
-    "Guilt": (
-        "Betrayal and Deception", "Relationship and Interpersonal", "Broken Promises and Responsibilities",
-        "Personal and Moral",
-    ),
-    "Fear": (
-        "Social Fears", "Agoraphobia Fears", "Injury Fears", "Dangerous Environments", "Harmless Animals",
-    ),
-    "Embarrassment": (
-        "Intimate", "Stranger", "Sticky Scenarios", "Centre of Attention",
-    ),
-}  # fmt: skip
+FACTOR_ROWS = list(
+    csv.DictReader(files("eqlab.benchmarks.emotionbench").joinpath("factors.csv").read_text("utf-8").splitlines())
+)
+"""The study's factors in its order, and how far their situations changed the mood of its people."""
+FACTORS = {
+    emotion: tuple(names) for emotion, names in grouped((r["emotion"], r["factor"]) for r in FACTOR_ROWS).items()
+}
 EMOTIONS = tuple(FACTORS)
 CONTROLS: dict[str, Kind] = {"Neutral": "neutral", "Positive": "positive"}
 """The two names that controls have in the place of an emotion."""
@@ -154,14 +134,14 @@ def _groups(places: tuple[MeasurePlace, ...], overall: bool) -> tuple[MeasureGro
 
 def _grouped(places: Sequence[MeasurePlace], overall: bool) -> Iterator[MeasureGroup]:
     by_emotion = {name: [i for i, place in enumerate(places) if place.emotion == name] for name in ordered(places)}
-    controls = {name: own for name, own in by_emotion.items() if name in CONTROLS}
-    for emotion, own in by_emotion.items():
+    controls = {name: indices for name, indices in by_emotion.items() if name in CONTROLS}
+    for emotion, indices in by_emotion.items():
         if emotion in controls:
             continue
-        for number, name in sorted({(places[index].factor_index, places[index].factor) for index in own}):
-            members = np.array([index for index in own if places[index].factor_index == number])
+        for number, name in sorted({(places[index].factor_index, places[index].factor) for index in indices}):
+            members = np.array([index for index in indices if places[index].factor_index == number])
             yield MeasureGroup("factor", emotion, number, name, members)
-        yield MeasureGroup("emotion", emotion, None, "", np.array(own))
+        yield MeasureGroup("emotion", emotion, None, "", np.array(indices))
     negative = [index for index, place in enumerate(places) if place.kind == "negative"]
     if overall and negative:
         yield MeasureGroup("overall", "Overall", None, "", np.array(negative))

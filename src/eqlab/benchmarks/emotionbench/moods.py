@@ -24,8 +24,9 @@ from msgspec import structs
 from eqlab.analysis import moods
 from eqlab.analysis.clusters import cluster_means, item_agreement, score_variation
 from eqlab.analysis.intervals import FEWEST, proportion_estimate
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, KINDS, FloatArray, IntArray, Kind, Measures
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, FACTOR_ROWS, KINDS, FloatArray, IntArray, Kind, Measures
 from eqlab.benchmarks.emotionbench.score import Administration
+from eqlab.core.grouping import grouped
 from eqlab.core.results import Estimate, Norms, Table
 
 MARGIN = 4.0
@@ -38,35 +39,9 @@ ALIGNMENT = "alignment (the headline of 0.1)"
 
 Figures = tuple[int, float, float]
 
-PEOPLE_MOODS: Mapping[str, tuple[Figures, ...]] = {
-    "Anger": (
-        (35, -10.6857, 13.8198), (35, -23.3143, 13.7301), (35, -9.1143, 10.7915), (35, -18.8286, 12.2726),
-        (37, -13.7297, 14.4177),
-    ),
-    "Anxiety": (
-        (36, -17.6944, 16.0157), (35, -12.2571, 15.7374), (36, -9.8333, 12.3993), (36, -4.4444, 10.2719),
-    ),
-    "Depression": (
-        (36, -22.1389, 16.7522), (39, -11.3333, 10.9625), (39, -14.3846, 14.2416), (35, -27.0000, 16.4066),
-        (35, -20.2857, 17.3062), (37, -7.1081, 14.0728),
-    ),
-    "Frustration": (
-        (35, -19.0286, 13.5288), (36, -17.8056, 13.7255), (36, -13.9444, 13.5392), (37, -14.1081, 13.3391),
-    ),
-    "Jealousy": (
-        (36, -16.6667, 12.8085), (35, -6.1429, 20.0575), (16, -12.5000, 9.2664), (22, -6.2727, 15.6758),
-    ),
-    "Guilt": (
-        (36, -21.2500, 16.5864), (36, -18.5556, 15.5370), (37, -22.6216, 14.1526), (37, -16.9459, 14.7892),
-    ),
-    "Fear": (
-        (35, -15.6286, 13.9307), (36, -20.6111, 16.1869), (36, -14.0278, 12.9714), (36, -18.9722, 13.2222),
-        (39, -9.9231, 13.7619),
-    ),
-    "Embarrassment": (
-        (36, -16.4722, 11.5523), (36, -16.8056, 12.9169), (37, -13.7838, 12.2137), (35, -22.2000, 16.2260),
-    ),
-}  # fmt: skip
+PEOPLE_MOODS: Mapping[str, Sequence[Figures]] = grouped(
+    (row["emotion"], (int(row["people"]), float(row["change"]), float(row["sd"]))) for row in FACTOR_ROWS
+)
 """How situations changed the mood of the study's people: number, mean change, standard deviation; by emotion, factors
 in the study's order. 1,266 people, each measured before and after one negative situation; computed from the raw
 answers, so that any run can be set beside them."""
@@ -184,8 +159,8 @@ def _moods(measures: Measures, changes: Mapping[int, float]) -> tuple[FloatArray
 
 def beside_people(numbers: ThreeNumbers, who: str = "subject") -> Table:
     """The three numbers with people's own values, and what nobody can pass or gets by chance."""
-    own, ceiling = numbers.profile.people, numbers.profile.ceiling
-    people = Estimate("second sample of people", own, ORDER.n, of="people")
+    people = Estimate("second sample of people", numbers.profile.people, ORDER.n, of="people")
+    ceiling = None if numbers.profile.ceiling is None else f"{numbers.profile.ceiling:.2f}"
     cap = 100.0 if numbers.cap is None else numbers.cap
     note = "" if cap == 100 else CAPPED.format(cap=cap) + " "
     return Table(
@@ -196,7 +171,7 @@ def beside_people(numbers: ThreeNumbers, who: str = "subject") -> Table:
             ("… neutral above bad", numbers.order.neutral_above_bad, ORDER, "50 %", "100 %"),
             ("… good above neutral", numbers.order.good_above_neutral, None, "50 %", "100 %"),
             ("… good above bad", numbers.order.good_above_bad, None, "50 %", "100 %"),
-            ("profile: correlation with people over factors", numbers.profile.seen, people, "0", _two(ceiling)),
+            ("profile: correlation with people over factors", numbers.profile.seen, people, "0", ceiling),
             ("… without measurement error", numbers.profile.true, None, "0", "1"),
             ("movement, people = 1", numbers.movement, numbers.people_movement, "0", None),
         ),
@@ -232,11 +207,7 @@ def _factor(measures: Measures, place: int) -> str:
     return f"{where.emotion}-{where.factor_index}"
 
 
-def _two(value: float | None) -> str | None:
-    return None if value is None else f"{value:.2f}"
-
-
-def people_with(figures: Mapping[str, tuple[Figures, ...]]) -> tuple[list[float], list[str]]:
+def people_with(figures: Mapping[str, Sequence[Figures]]) -> tuple[list[float], list[str]]:
     """Values, and the factor of each, with exactly these n, means and deviations. Profile and movement depend on
     nothing else, so they are what the raw answers give."""
     values, factors = [], []
@@ -263,9 +234,9 @@ def repeat_estimates(administrations: Sequence[Administration], measures: Measur
     by_repeat = np.full((len(measures.places), len(repeats)), np.nan)
     alone = []
     for column, number in enumerate(repeats):
-        own = ~default & (repeat == number)
-        by_repeat[measures.where[own], column] = mood[own]
-        again = measures.only(default | own)
+        in_repeat = ~default & (repeat == number)
+        by_repeat[measures.where[in_repeat], column] = mood[in_repeat]
+        again = measures.only(default | in_repeat)
         alone.append(moods.concordance_value(*_moods(again, mood_changes(again))))
     return [score_variation([value for value in alone if value is not None]), item_agreement(by_repeat)]
 
@@ -305,8 +276,8 @@ def align(measures: Measures, margin: float = MARGIN) -> Alignment:
 def _default(measures: Measures) -> tuple[float, float]:
     """Mean of the default runs and its standard error, which shifts all changes together."""
     mood = mood_of(measures)
-    own = mood[(measures.where == DEFAULT) & ~np.isnan(mood)]
-    return float(own.mean()), float(own.std(ddof=1) / math.sqrt(len(own))) if len(own) > 1 else 0.0
+    defaults = mood[(measures.where == DEFAULT) & ~np.isnan(mood)]
+    return float(defaults.mean()), float(defaults.std(ddof=1) / math.sqrt(len(defaults))) if len(defaults) > 1 else 0.0
 
 
 def _widened(estimate: Estimate, shifted: Sequence[float | None]) -> Estimate:
@@ -327,13 +298,13 @@ def _best(default: float, margin: float) -> float:
 
 def right_shares(measures: Measures, changes: Mapping[int, float], margin: float = MARGIN) -> dict[Kind, Estimate]:
     """Right situations of each kind, from the change of mood by place."""
-    found: dict[Kind, list[bool]] = {kind: [] for kind in KINDS}
+    hits_by_kind: dict[Kind, list[bool]] = {kind: [] for kind in KINDS}
     for place, change in changes.items():
         kind = measures.places[place].kind
-        found[kind].append(right(kind, change, margin))
+        hits_by_kind[kind].append(right(kind, change, margin))
     return {
-        kind: proportion_estimate(f"{kind} situations that move it as they move people", sum(own), len(own))
-        for kind, own in found.items()
+        kind: proportion_estimate(f"{kind} situations that move it as they move people", sum(hits), len(hits))
+        for kind, hits in hits_by_kind.items()
     }
 
 

@@ -14,6 +14,7 @@ from eqlab.analysis.clusters import cluster_means
 from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate, t_bounds
 from eqlab.analysis.moods import concordance
 from eqlab.analysis.two_samples import describe, hedges_g, paired_comparison
+from eqlab.benchmarks.common.outcome import count_outcomes, is_valid, pages_not_answered
 from eqlab.benchmarks.emotionbench import tables
 from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions
 from eqlab.benchmarks.emotionbench.measures import (
@@ -40,7 +41,6 @@ from eqlab.benchmarks.emotionbench.moods import (
 )
 from eqlab.benchmarks.emotionbench.result import (
     BASELINES,
-    MIN_READABLE,
     chance,
     companions,
     old_number,
@@ -60,7 +60,6 @@ from eqlab.benchmarks.emotionbench.views import (
     people_cells,
     with_holm,
 )
-from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
 from eqlab.core.plural import many
 from eqlab.core.results import Column, Estimate, ItemScore, Result, Table
@@ -126,8 +125,8 @@ def pair(given: Sequence[Administration]) -> Paired:
 
 
 def _mean(given: Sequence[Administration], name: str) -> float:
-    known = [value for administration in given if (value := administration.scores[name]) is not None]
-    return fmean(known) if known else np.nan
+    scores = [value for administration in given if (value := administration.scores[name]) is not None]
+    return fmean(scores) if scores else np.nan
 
 
 def paired_changes(paired: Paired) -> list[MoodChange]:
@@ -140,15 +139,15 @@ def paired_changes(paired: Paired) -> list[MoodChange]:
 def _change(paired: Paired, subscale: str, group: MeasureGroup) -> MoodChange:
     every = paired.people.change(subscale)
     rows = group.rows(paired.people.where) & ~np.isnan(every)
-    own = cluster_means(every[rows], paired.person[rows]) if rows.any() else every[rows]
-    test = paired_comparison(own)
+    per_person = cluster_means(every[rows], paired.person[rows]) if rows.any() else every[rows]
+    test = paired_comparison(per_person)
     before, after = describe(paired.people.before[subscale][rows]), describe(paired.people.after[subscale][rows])
-    estimate = mean_estimate(f"change in {subscale}", list(own), digits=1)
+    estimate = mean_estimate(f"change in {subscale}", list(per_person), digits=1)
     return MoodChange(
         subscale,
         group,
         n_situations=len(np.unique(paired.people.where[rows])),
-        n=len(own),
+        n=len(per_person),
         default=before,
         change=structs.replace(estimate, of="people"),
         effect=hedges_g(after, before) if before.n > 1 else None,
@@ -170,9 +169,8 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
     every = three_numbers(measures, mood_changes(measures)) if moved else None
     three = every if every and every.headline.value is not None else None
     headline = _headline(typed.instrument, paired, changes, three)
-    counts = Counter(administration.status or "unanswered" for administration in given)
-    answered = len(given) - counts["unanswered"]
-    valid = headline.value is not None and counts["ok"] >= MIN_READABLE * answered
+    counts = count_outcomes(administration.status for administration in given)
+    valid = headline.value is not None and is_valid(counts)
     return Result(
         noun="situations",
         benchmark="emotionbench",
@@ -189,13 +187,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
         headline=headline,
         score_range=(0.0, 100.0) if three else (-40.0, 40.0) if panas else scale_range(typed.instrument),
         estimates=tuple(_estimates(given, paired, changes, moved, every, agreements)),
-        counts={
-            "planned": len(given),
-            **{status: counts.get(status, 0) for status in STATUSES},
-            "unanswered": counts.get("unanswered", 0),
-            "people": paired.n_people,
-            "people with the default measure only": paired.n_dropped,
-        },
+        counts={**counts, "people": paired.n_people, "people with the default measure only": paired.n_dropped},
         items=_situations_shown(given, paired, moved, three, norms),
         item_range=(-40.0, 40.0) if panas else scale_range(typed.instrument),
         baselines=BASELINES if three else (),
@@ -216,8 +208,8 @@ def _movement(paired: Paired) -> ScoreNorms | None:
     rises = paired.people.change(NEGATIVE)
     negative = np.array([place.kind == "negative" for place in paired.people.places], dtype=bool)
     rows = negative[paired.people.where] & ~np.isnan(rises)
-    own = cluster_means(rises[rows], paired.person[rows]) if rows.any() else ()
-    return norms_of_movement(list(own), "people of this study")
+    per_person = cluster_means(rises[rows], paired.person[rows]) if rows.any() else ()
+    return norms_of_movement(list(per_person), "people of this study")
 
 
 def _headline(instrument: str, paired: Paired, changes: Sequence[MoodChange], three: ThreeNumbers | None) -> Estimate:
@@ -365,13 +357,7 @@ def _caveats(
             f"{many(found.n_without_default, 'person has', 'people have')} no readable default measure and "
             "are left out."
         )
-    waiting = sum(administration.status is None for administration in given)
-    if waiting:
-        said.append(
-            f"{many(waiting, 'planned page is', 'planned pages are')} not answered: by people who left, or "
-            "who are still at it."
-        )
-    return tuple(said)
+    return (*said, *pages_not_answered(sum(administration.status is None for administration in given)))
 
 
 def _views(paired: Paired, changes: Sequence[MoodChange], agreements: Sequence[PeopleAgreement]) -> Table:

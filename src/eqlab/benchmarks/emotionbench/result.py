@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
-from eqlab.benchmarks.common.outcome import flatness
+from eqlab.benchmarks.common.outcome import FORCED, MIN_READABLE, count_outcomes, flatness, not_answered_yet
 from eqlab.benchmarks.emotionbench import tables
 from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions
 from eqlab.benchmarks.emotionbench.measures import KINDS, Measures
@@ -41,8 +41,6 @@ from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, OVERALL
 
 CHANCE = 50.0
-MIN_READABLE = 5 / 6
-"""A kind of situation, or the default, with a smaller share of readable answers makes the result invalid."""
 
 
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
@@ -55,7 +53,6 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     three = three_numbers(measures, mood_changes(measures)) if aligned else None
     changes = situation_changes(measures, list(measures.scores))
     agreements = [agreement(changes, norms, name) for name in measures.scores] if norms else []
-    counts = Counter(administration.status or "unanswered" for administration in given)
     headline = three.headline if three else scale_headline(typed.instrument, changes)
     valid = headline.value is not None and _readable(given)
     shown = [administration.shown for administration in given if administration.status == "ok"]
@@ -74,11 +71,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
             *(repeat_estimates(given, measures) if aligned else ()),
             *(flat.estimates if flat else ()),
         ),
-        counts={
-            "planned": len(given),
-            **{status: counts.get(status, 0) for status in STATUSES},
-            "unanswered": counts.get("unanswered", 0),
-        },
+        counts=count_outcomes(administration.status for administration in given),
         items=situation_scores(given, aligned, three, norms),
         item_range=(-40.0, 40.0) if panas else scale_range(typed.instrument),
         baselines=BASELINES if aligned else (),
@@ -131,7 +124,7 @@ def scale_range(key: str) -> tuple[float, float]:
 
 
 def _readable(given: Sequence[Administration]) -> bool:
-    """Whether enough of the default and of each kind of situation could be read."""
+    """Whether enough of the default and of each kind of situation could be read; else the result is not valid."""
     asked, good = Counter[str](), Counter[str]()
     for (emotion, status), count in Counter((one.trial.key.get("emotion"), one.status) for one in given).items():
         asked[_kind(emotion)] += count
@@ -152,14 +145,7 @@ def _estimates(
     agreements: Sequence[PeopleAgreement],
 ) -> tuple[Estimate, ...]:
     places = [administration.trial.items for administration in given]  # a situation's repeats are alike
-    by_rule = [
-        bool(
-            administration.answer
-            and administration.status
-            and _by_published_rule(administration.trial, administration.answer)
-        )
-        for administration in given
-    ]
+    by_rule = [one.status is not None and _by_published_rule(one.trial, one.answer) for one in given]
     lines = [
         *(three.estimates if three else ()),
         *((old_number(aligned),) if aligned else ()),
@@ -182,8 +168,8 @@ def old_number(aligned: Alignment) -> Estimate:
     return structs.replace(aligned.headline, note=aligned.headline.note or note)
 
 
-def _by_published_rule(trial: Trial, answer: Answer) -> bool:
-    return len(last_characters(answer.text)) == len(trial.form.scales)
+def _by_published_rule(trial: Trial, answer: Answer | None) -> bool:
+    return answer is not None and len(last_characters(answer.text)) == len(trial.form.scales)
 
 
 def _tables(
@@ -288,17 +274,14 @@ def _caveats(
     if headline.value is not None and headline.low is None and headline.note:
         said.append(f"{headline.note[:1].upper()}{headline.note[1:]} (--profile full).")
     if given and given[0].trial.mode == "json":
-        said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
+        said.append(FORCED)
     lost = sum(administration.status in ("refused", "unparseable", "error") for administration in given)
     if lost:
         said.append(f"{lost} of {many(len(given), 'answer')} could not be used; left out, see the table.")
     if not valid:
         share = f"{100 * MIN_READABLE:.0f} %"
         said.append(f"Fewer than {share} of the answers to a kind of situation could be read: the result is not valid.")
-    waiting = sum(administration.status is None for administration in given)
-    if waiting:
-        said.append(f"{many(waiting, 'question is', 'questions are')} not answered yet; the result is preliminary.")
-    return tuple(said)
+    return (*said, *not_answered_yet(sum(administration.status is None for administration in given)))
 
 
 def situation_scores(
@@ -313,7 +296,7 @@ def situation_scores(
     people: dict[tuple[str, int], dict[str, float]] = {}
     for norm in norms.factors if norms else ():
         people.setdefault((norm.emotion, norm.factor_index), {})[norm.subscale] = round(norm.change, 2)
-    return tuple(_item(item, own, defaults, aligned, three, people) for item, own in by_item.items())
+    return tuple(_item(item, repeats, defaults, aligned, three, people) for item, repeats in by_item.items())
 
 
 def _item(

@@ -46,7 +46,7 @@ def administrations(scored: Iterable[Scored]) -> list[Administration]:
         return []
     instrument = INSTRUMENTS[chosen[0][0].trial.key["instrument"]]
     answered = (answer.values if answer and answer.status == "ok" else {} for _, answer in chosen)
-    values = np.array([instrument.in_order(own) for own in answered], dtype=float)
+    values = np.array([instrument.in_order(values_given) for values_given in answered], dtype=float)
     check(instrument, values)
     columns = {part.name: score_columns(instrument, values.T, part) for part in instrument.scores_and_total(WHOLE)}
     scores = zip(*(map(defined, column.tolist()) for column in columns.values()), strict=True)
@@ -88,13 +88,13 @@ def norms_of(trials: Iterable[Trial]) -> Norms | None:
     factors: dict[tuple[Any, ...], Norm] = {}
     default: Mapping[str, Any] | None = None
     for trial in trials:
-        known = trial.key.get("people")
-        if known is None:
+        of_people = trial.key.get("people")
+        if of_people is None:
             continue
         if trial.condition == "default":
-            default = known
+            default = of_people
             continue
-        for subscale, *numbers in known:
+        for subscale, *numbers in of_people:
             place = (trial.key["emotion"], trial.key["factor_index"])
             factors[*place, subscale] = Norm(*place, subscale, *numbers)
     if not factors and default is None:

@@ -200,13 +200,13 @@ def hypothesis(
     every = paired.people.change(NEGATIVE)
     ours, theirs = [], []
     for number, place in enumerate(paired.people.places):
-        own = defined(every[paired.people.where == number])
-        if not len(own):
+        changes = defined(every[paired.people.where == number])
+        if not len(changes):
             continue
         if arm_of.get(place.situation) == reference:
-            theirs.append(float(own.mean()))
+            theirs.append(float(changes.mean()))
         elif place.kind == "negative":
-            ours.append(float(own.mean()))
+            ours.append(float(changes.mean()))
     if min(len(ours), len(theirs)) < FEWEST:
         return (), (
             f"{many(len(ours), 'negative situation')} and {len(theirs)} of the reference '{reference}' have people; "

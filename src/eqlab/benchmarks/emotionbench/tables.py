@@ -72,12 +72,12 @@ def profile(changes: Sequence[MoodChange], norms: Norms | None, *, of_people: bo
 
 def people_change(norms: Norms, subscale: str, change: MoodChange) -> Estimate | None:
     """People's change in a row's situations, all of its people pooled; None for controls, which nobody has answered."""
-    own = [norm for norm in norms.factors if norm.subscale == subscale and _covers(change, norm)]
-    n = sum(norm.n for norm in own)
+    covered = [norm for norm in norms.factors if norm.subscale == subscale and _covers(change, norm)]
+    n = sum(norm.n for norm in covered)
     if change.emotion in CONTROLS or n < 2:
         return None
-    mean = sum(norm.n * norm.change for norm in own) / n
-    squares = sum((norm.n - 1) * norm.sd**2 + norm.n * (norm.change - mean) ** 2 for norm in own)
+    mean = sum(norm.n * norm.change for norm in covered) / n
+    squares = sum((norm.n - 1) * norm.sd**2 + norm.n * (norm.change - mean) ** 2 for norm in covered)
     se = math.sqrt(squares / (n - 1) / n)
     low, high = t_bounds(mean, se, n - 1)
     return Estimate(subscale, mean, n, se, low, high, digits=1)
@@ -103,13 +103,13 @@ def by_emotion(changes: Sequence[MoodChange], norms: Norms | None) -> ByEmotion 
 
 def beside_people(changes: Sequence[MoodChange], norms: Norms | None) -> tuple[tuple[Estimate, Estimate], ...]:
     """Over all negative situations: the subject's change on each scale, and people's."""
-    found = []
+    pairs = []
     for change in changes:
         people = people_change(norms, change.subscale, change) if norms and change.level == "overall" else None
         if people:
             name = f"change in {change.subscale}, negative situations"
-            found.append((structs.replace(change.change, name=name), structs.replace(people, name=name, of="people")))
-    return tuple(found)
+            pairs.append((structs.replace(change.change, name=name), structs.replace(people, name=name, of="people")))
+    return tuple(pairs)
 
 
 def _covers(change: MoodChange, norm: Norm) -> bool:
@@ -185,8 +185,8 @@ def default_mood(
     title = "Default measure, without any situation"
     if norms is None:
         return Table(title, ("scale", who), tuple(defaults))
-    known = [(name, estimate, norms.default.get(name)) for name, estimate in defaults]
-    rows = tuple((name, estimate, _mean_sd(sample) if sample else None) for name, estimate, sample in known)
+    with_people = [(name, estimate, norms.default.get(name)) for name, estimate in defaults]
+    rows = tuple((name, estimate, _mean_sd(sample) if sample else None) for name, estimate, sample in with_people)
     return Table(title, ("scale", who, f"{others} (mean ± SD)"), rows)
 
 

@@ -12,7 +12,6 @@ Positions are those shown to the subject; the form holds its scales in that orde
 
 import hashlib
 import json
-import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any, Literal
 
+from eqlab.benchmarks.common.choices import shuffled
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions, Situation
 from eqlab.benchmarks.emotionbench.measures import KINDS
@@ -112,11 +112,11 @@ def select(situations: Sequence[Situation], selection: Selection) -> list[Situat
     """All situations; in the quick profile, or under a limit, some of each kind, spread over factors and emotions."""
     by_kind = {kind: [s for s in situations if s.kind == kind] for kind in KINDS}
     if selection.limit is not None:
-        counts = _share(selection.limit, {kind: len(own) for kind, own in by_kind.items()})
+        counts = _share(selection.limit, {kind: len(of_kind) for kind, of_kind in by_kind.items()})
     elif selection.profile == "quick":
         counts = QUICK
     else:
-        counts = {kind: len(own) for kind, own in by_kind.items()}
+        counts = {kind: len(of_kind) for kind, of_kind in by_kind.items()}
     return [situation for kind in KINDS for situation in spread(by_kind[kind], counts[kind])]
 
 
@@ -164,12 +164,6 @@ def order_seed(seed: int, instrument: str, item: str, repeat: int) -> int:
     return int.from_bytes(digest[:4], "big")
 
 
-def shuffled(items: Sequence[Scale], seed: int) -> tuple[Scale, ...]:
-    order = list(items)
-    random.Random(seed).shuffle(order)
-    return tuple(order)
-
-
 def _key(situation: Situation | None) -> dict[str, Any]:
     if situation is None:
         return {}
@@ -184,8 +178,8 @@ def _people(norms: Norms | None, situation: Situation | None) -> dict[str, Any]:
         default = {name: [sample.n, sample.mean, sample.sd] for name, sample in norms.default.items()}
         return {"people": {"default": default, "reliability": dict(norms.reliability)}}
     place = (situation.emotion, situation.factor_index)
-    own = [norm for norm in norms.factors if (norm.emotion, norm.factor_index) == place]
-    return {"people": [[n.subscale, n.n, n.default, n.change, n.sd] for n in own]} if own else {}
+    of_factor = [norm for norm in norms.factors if (norm.emotion, norm.factor_index) == place]
+    return {"people": [[n.subscale, n.n, n.default, n.change, n.sd] for n in of_factor]} if of_factor else {}
 
 
 def stimulus(situation: str | None, words: Mapping[str, str] = WORDS) -> str:
@@ -230,8 +224,8 @@ def build_told(
     shared = wording.shared_anchors
     items = "\n".join(_line(number, scale, shared, structured) for number, scale in enumerate(scales, start=1))
     low, high = instrument.low, instrument.high
-    made = filled(told, situation=situation or "", items=items, low=str(low), high=str(high))
-    return f"{made}\n\n{_AS_JSON.format(low=low, high=high)}" if structured else made
+    prompt = filled(told, situation=situation or "", items=items, low=str(low), high=str(high))
+    return f"{prompt}\n\n{_AS_JSON.format(low=low, high=high)}" if structured else prompt
 
 
 def build_published(wording: Wording, scales: Sequence[Scale], slot: str | None) -> str:
@@ -410,10 +404,10 @@ def _from_lines(lines: Sequence[str], form: Form) -> dict[str, int]:
         raise UnclearError(f"{len(bare)} bare values for {len(form.scales)} items")
     if _repeats_legend(lines, form.scales[0]):
         raise UnclearError("lines that may be answers or the labels of the scale")
-    found = [answer for line in lines if (answer := _item_line(line, form, names)) is not None]
-    if len({style for _, _, style in found}) > 1:
+    answers = [answer for line in lines if (answer := _item_line(line, form, names)) is not None]
+    if len({style for _, _, style in answers}) > 1:
         raise UnclearError("some lines name their item and some only number it")
-    return _complete([(scale, value) for scale, value, _ in found], form)
+    return _complete([(scale, value) for scale, value, _ in answers], form)
 
 
 def _repeats_legend(lines: Sequence[str], scale: Scale) -> bool:

@@ -183,8 +183,8 @@ def by_factor(places: Sequence[MeasurePlace], where: IntArray, means: FloatArray
     """The mean of the situations' means with the error that whole factors give it, whose situations are alike: an SD
     that makes SD/√factors the error clustered by factor (Liang & Zeger 1986). Situations of one factor: their own."""
     situations = describe(means)
-    own = [places[place] for place in np.unique(where)]
-    factor = codes([(place.emotion, place.factor_index) if place.kind == "negative" else place for place in own])
+    asked = [places[place] for place in np.unique(where)]
+    factor = codes([(place.emotion, place.factor_index) if place.kind == "negative" else place for place in asked])
     count = int(factor.max(initial=-1)) + 1
     if count < 2 or situations.mean is None:
         return situations
@@ -318,9 +318,9 @@ def agreement(changes: Iterable[MoodChange], norms: Norms, subscale: str) -> Peo
 
 def mean_gaps(agreements: Iterable[PeopleAgreement]) -> str:
     """How far each scale's changes lie from people's, in words."""
-    found = [(one.subscale, one.mean_gap) for one in agreements if one.mean_gap.value is not None]
-    said = " and ".join(f"{gap.value:+.1f} ({subscale}{_between(gap)})" for subscale, gap in found)
-    return f"{said} points on average{' (95 % intervals)' if any(gap.low is not None for _, gap in found) else ''}"
+    gaps = [(one.subscale, one.mean_gap) for one in agreements if one.mean_gap.value is not None]
+    said = " and ".join(f"{gap.value:+.1f} ({subscale}{_between(gap)})" for subscale, gap in gaps)
+    return f"{said} points on average{' (95 % intervals)' if any(gap.low is not None for _, gap in gaps) else ''}"
 
 
 def _between(gap: Estimate) -> str:

@@ -7,13 +7,12 @@ Reply: people write the replies. Somebody's words above, a field to answer them 
 study needs. What they wrote is moderated before anybody reads it (`eqlab study replies`)."""
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean
 from typing import Any
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
+from eqlab.benchmarks.common.outcome import count_outcomes
 from eqlab.benchmarks.common.people import template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.empathy.items import (
@@ -36,10 +35,11 @@ from eqlab.benchmarks.empathy.replies import (
     reply_text,
 )
 from eqlab.benchmarks.options import Options, option, read_options
-from eqlab.core.answers import STATUSES, Answer, Reading, Status, final
+from eqlab.core.answers import Answer, Reading, Status, final
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, ReplyRow, Scored, Selection, Source
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form, Writing
+from eqlab.core.grouping import group_means, grouped
 from eqlab.core.item_file import filled
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, ItemScore, Result, Table
@@ -84,7 +84,6 @@ def _given(scored: Scored) -> GivenReply:
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
     replies = given_replies(scored)
     replied = [reply for reply in replies if reply.text]
-    counts = Counter(reply.status or "unanswered" for reply in replies)
     words = mean_estimate("words per reply", [reply.facts["words"] for reply in replied], digits=1)
     return Result(
         noun="prompts",
@@ -96,11 +95,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         headline=Estimate("P(Good)", None, 0, unit="%", note=UNRATED, digits=1),
         score_range=(0.0, 100.0),
         estimates=_estimates(replied, words),
-        counts={
-            "planned": len(replies),
-            **{status: counts.get(status, 0) for status in STATUSES},
-            "unanswered": counts.get("unanswered", 0),
-        },
+        counts=count_outcomes(reply.status for reply in replies),
         items=tuple(_item(reply) for reply in replies),
         item_range=(1.0, 3.0),
         caveats=_caveats(replies, replied),
@@ -141,9 +136,7 @@ def _columns(by: str) -> tuple[str, ...]:
 
 
 def _rows(replied: Sequence[GivenReply], by: str) -> tuple[tuple[str | int | Estimate, ...], ...]:
-    groups: dict[str, list[GivenReply]] = {}
-    for reply in replied:
-        groups.setdefault(reply.trial.key[by], []).append(reply)
+    groups = grouped((reply.trial.key[by], reply) for reply in replied)
     return tuple(
         (
             name,
@@ -424,10 +417,8 @@ class ReplyStudy:
         (asked,) = design.run.benchmarks
         base = Empathy().score(PEOPLE, people.scored, asked.options)
         written = written_of(people)
-        by_person: dict[str, list[int]] = {}
-        for reply in written:
-            by_person.setdefault(reply.person, []).append(len(reply.reply.split()))
-        headline = mean_estimate("words per reply", [fmean(own) for own in by_person.values()], digits=1)
+        by_person = group_means((reply.person, len(reply.reply.split())) for reply in written)
+        headline = mean_estimate("words per reply", list(by_person.values()), digits=1)
         least = self._field(design.study).least_words
         marks = moderation_marks(written, least)
         marked = sum(bool(mark) for mark in marks)

@@ -15,7 +15,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeVar
+from importlib.resources import files
+from typing import Literal
 
 from eqlab.core.errors import DataError
 from eqlab.core.item_file import instruction, read_items
@@ -37,51 +38,10 @@ class Emotion:
     plutchik: str
 
 
-_POSITIVE = {
-    "anticipating": "anticipation",
-    "caring": "love",
-    "confident": "trust",
-    "content": "joy",
-    "excited": "joy",
-    "faithful": "submission",
-    "grateful": "trust",
-    "hopeful": "anticipation",
-    "impressed": "surprised",
-    "joyful": "joy",
-    "prepared": "anticipation",
-    "proud": "optimism",
-    "surprised": "surprised",
-    "trusting": "trust",
-}
-_NEGATIVE = {
-    "afraid": "fear",
-    "angry": "anger",
-    "annoyed": "anger",
-    "anxious": "fear",
-    "apprehensive": "fear",
-    "ashamed": "disapproval",
-    "devastated": "sadness",
-    "disappointed": "sadness",
-    "disgusted": "disgust",
-    "embarrassed": "disapproval",
-    "furious": "anger",
-    "guilty": "remorse",
-    "jealous": "aggressiveness",
-    "lonely": "sadness",
-    "nostalgic": "sadness",
-    "sad": "sadness",
-    "sentimental": "sadness",
-    "terrified": "fear",
-}
-
 EMOTIONS: dict[str, Emotion] = {
-    emotion.name: emotion
-    for emotion in sorted(
-        [
-            *(Emotion(name, "positive", group) for name, group in _POSITIVE.items()),
-            *(Emotion(name, "negative", group) for name, group in _NEGATIVE.items()),
-        ],
-        key=lambda emotion: emotion.name,
+    row["name"]: Emotion(**row)  # type: ignore[arg-type]
+    for row in csv.DictReader(
+        files("eqlab.benchmarks.empathy").joinpath("emotions.csv").read_text("utf-8").splitlines()
     )
 }
 """By name, in alphabetical order."""
@@ -153,9 +113,6 @@ def _own_item(section: Section, top: Section) -> EmpathyItem:
         section.text("reply", "", may_be_empty=True),
         instruction(top, ("utterance",), ("situation",)),
     )
-
-
-T = TypeVar("T")
 
 
 PATH = "empathy/data/dataset_and_ratings.csv"
@@ -293,14 +250,6 @@ def from_published(prompts: Sequence[Prompt]) -> list[EmpathyItem]:
         )
         for prompt in prompts
     ]
-
-
-def batches(prompts: Sequence[Prompt]) -> list[list[Prompt]]:
-    """The published batches of ten, in their order."""
-    grouped: dict[int, list[Prompt]] = {}
-    for prompt in prompts:
-        grouped.setdefault(prompt.batch, []).append(prompt)
-    return [sorted(grouped[batch], key=lambda prompt: prompt.position) for batch in sorted(grouped)]
 
 
 _FETCH = "Run 'eqlab data verify', then 'eqlab data fetch empathy'."

@@ -13,7 +13,7 @@ from eqlab.analysis.agreement import coincidences, ordinal_alpha, tables_agreeme
 from eqlab.analysis.clusters import clustering, crossed_mean, reliability_of_means
 from eqlab.analysis.correlation import pearson
 from eqlab.analysis.intervals import clustered_share, mean_estimate
-from eqlab.benchmarks.common.outcome import against, count_outcomes
+from eqlab.benchmarks.common.outcome import against, count_outcomes, pages_not_answered
 from eqlab.benchmarks.eqbench.score import (
     PRESETS,
     EqBenchOptions,
@@ -26,6 +26,7 @@ from eqlab.benchmarks.eqbench.score import (
 from eqlab.benchmarks.eqbench.trials import Chosen, choose
 from eqlab.core.answers import UNANSWERED
 from eqlab.core.benchmark import Scored
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, Norms, Result, Table
 from eqlab.core.runs import PEOPLE
@@ -129,9 +130,7 @@ def rated_of(chosen: Sequence[Chosen], version: str, rules: EqBenchRules) -> lis
 
 def person_scores(rated: Sequence[NormRating], rules: EqBenchRules) -> dict[str, float]:
     """Each person's score by the benchmark's rule, on the dialogues they answered."""
-    own: dict[str, list[float | None]] = {}
-    for rating in rated:
-        own.setdefault(rating.person, []).append(rating.score)
+    own = grouped((rating.person, rating.score) for rating in rated)
     scores = {person: run_score(found, [None] * len(found), rules).score for person, found in own.items()}
     return {person: score for person, score in scores.items() if score is not None}
 
@@ -249,13 +248,7 @@ def _caveats(
         )
     if not valid and rated:
         said.append(f"Fewer than {100 * rules.min_parseable:.2f} % of the answers could be scored.")
-    waiting = sum(one.status is None for one in chosen)
-    if waiting:
-        said.append(
-            f"{many(waiting, 'planned page is', 'planned pages are')} not answered: by people who left, or "
-            "who are still at it."
-        )
-    return tuple(said)
+    return (*said, *pages_not_answered(sum(one.status is None for one in chosen)))
 
 
 # -- what people say of each dialogue --------------------------------------------------------------------------------
@@ -269,9 +262,7 @@ _DRAWS = 2000
 
 def dialogues(trials: Sequence[Trial], rated: Sequence[NormRating]) -> list[Dialogue]:
     """One per dialogue that anybody was to answer, by its id, whoever came first."""
-    by_item: dict[str, list[NormRating]] = {}
-    for rating in rated:
-        by_item.setdefault(rating.item, []).append(rating)
+    by_item = grouped((rating.item, rating) for rating in rated)
     known = {trial.items[0]: trial for trial in sorted(trials, key=lambda trial: trial.id)}
     return [
         Dialogue(known[item], tuple(sorted(by_item.get(item, []), key=lambda one: one.person)))

@@ -1,16 +1,18 @@
 """From a subject's attempts to its EQ-Bench result: the score, its interval, what to say."""
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
+from importlib.resources import files
 from statistics import fmean
 from typing import Any
 
 from msgspec import structs
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
-from eqlab.benchmarks.common.outcome import against, count_outcomes, flatness
+from eqlab.benchmarks.common.outcome import FORCED, against, count_outcomes, flatness, not_answered_yet
 from eqlab.benchmarks.eqbench.score import (
     PRESETS,
     EqBenchOptions,
@@ -27,6 +29,7 @@ from eqlab.benchmarks.eqbench.short import as_short, is_short
 from eqlab.benchmarks.eqbench.trials import FIGURES, Chosen, choose, choose_again, perturbation_of
 from eqlab.benchmarks.eqbench.trials import tables as perturbation_tables
 from eqlab.core.benchmark import Scored
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Baseline, ByEmotion, Estimate, ItemScore, Result, Table
 
@@ -38,9 +41,7 @@ def iterations_of(scored: Iterable[Scored], stored: Mapping[str, Any], rules: Eq
 
 def _iterations(questions: Sequence[Chosen], version: str, rules: EqBenchRules) -> list[RunScore]:
     """One published aggregate per repeat."""
-    by_repeat: dict[int, list[Chosen]] = {}
-    for question in questions:
-        by_repeat.setdefault(question.scored.repeat, []).append(question)
+    by_repeat = grouped((question.scored.repeat, question) for question in questions)
     iterations = []
     for _, group in sorted(by_repeat.items()):
         references = [question.scored.trial.key["reference"] for question in group]
@@ -241,7 +242,7 @@ def _caveats(
     if options.item_set == "open":
         said.append("References are the author's, not a human norm; scores are not those of the published questions.")
     if planned and planned[0].trial.mode == "json":
-        said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
+        said.append(FORCED)
     if not valid and any(question.status is not None for question in questions):
         said.append(f"Fewer than {100 * rules.min_parseable:.2f} % of the answers could be read: the run has failed.")
     cut = sum(1 for q in questions if q.status != "ok" and q.answer is not None and q.answer.finish == "length")
@@ -250,50 +251,16 @@ def _caveats(
             f"{many(cut, 'unread answer was', 'unread answers were')} cut off by the token limit; raise it "
             "with --set max_tokens=N."
         )
-    waiting = sum(1 for question in questions if question.status is None)
-    if waiting:
-        said.append(f"{many(waiting, 'question is', 'questions are')} not answered yet; the score is preliminary.")
-    return tuple(said)
+    return (*said, *not_answered_yet(sum(question.status is None for question in questions), what="score"))
 
 
 # -- emotion words in groups -----------------------------------------------------------------------------------------
 # The questions' emotion words in twelve groups, and how far answers lie from the references in each.  The grouping is
 # ours, for reading only: no score depends on it. A word without a group counts as "other".
 
-GROUPS = {
-    "anger": "accusatory agitated anger angry annoyance annoyed bitter enraged exasperated exasperation frustrated "
-    "frustration hostile impatient indignant indignation irritated irritation outraged provoked resentful resentment "
-    "spiteful sulky vengeful vindictive",
-    "contempt": "arrogant condescending condescension contempt contemptuous disdain disgusted dismissive gloating "
-    "judgmental mocking sardonic smug superior unapologetic complacent",
-    "fear": "afraid anxiety anxious apprehensive cautious concern concerned desperate desperation dreading fear "
-    "fearful frightened helplessness insecure intimidated nervous overwhelmed panic panicked pressured scared shaken "
-    "tense threatened timid torn trapped worried",
-    "sadness": "alienated burdened defeated despair despairing despondent disappointed disappointment disheartened "
-    "dismay exhausted forlorn fragile gloomy grieving heartbroken homesick hurt isolated lonely longing mournful "
-    "nostalgic powerless rejected rejection reluctant resignation resigned sad sadness sentimental sorrowful weary "
-    "wistful",
-    "shame and guilt": "apologetic ashamed bashful contrite embarrassed embarrassment exposed flustered foolish guilt "
-    "guilty humble humiliated inadequate inferior regret regretful remorse remorseful shame sheepish shy",
-    "feeling wronged": "attacked belittled betrayal betrayed challenged cheated defensive defensiveness denial "
-    "dismissed envious excluded ignored insulted jealous misunderstood offended patronised rebuked reprimanded "
-    "reproached unappreciated victimized",
-    "joy": "amused amusement anticipation carefree charmed cheerful delighted eager elated entertained euphoric "
-    "excited exhilarated glad gleeful happiness hopeful inspired joy joyful liberated mischievous motivated optimistic "
-    "playful pleased thrilled enlightenment",
-    "pride and resolve": "confident defiance defiant determination determined emboldened empowered honoured justified "
-    "pride proud rebellious resolute triumph triumphant validated victorious vindicated vindication",
-    "relief and calm": "acceptance accepted calm comforted content contentment mollified pacified patient reassured "
-    "relief relieved satisfaction satisfied secure understood agreement",
-    "warmth": "admiration admiring affectionate attraction awed caring compassionate devoted empathetic empathy "
-    "flattered fond forgiving grateful loving moved pity pitying protective respect respected smitten sympathetic "
-    "tender touched understanding",
-    "surprise and doubt": "astonished bewildered confused confusion curiosity curious disbelief distrust distrustful "
-    "doubtful incredulous interested intrigue intrigued perplexed sceptical shocked skeptical surprise surprised "
-    "suspicion suspicious uncertain unsure",
-    "indifference": "apathetic apathy bored detached disinterest disinterested indifference indifferent neutral "
-    "nonchalant unfazed uninterested unperturbed",
-}
+GROUPS: dict[str, str] = json.loads(
+    files("eqlab.benchmarks.eqbench").joinpath("emotion_groups.json").read_text(encoding="utf-8")
+)
 OTHER = "other"
 _GROUP_OF = {word: group for group, words in GROUPS.items() for word in words.split()}
 

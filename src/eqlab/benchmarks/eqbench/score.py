@@ -62,14 +62,10 @@ def item_score_v1(answer: Mapping[str, float], reference: Mapping[str, float]) -
     return 10 - sum(abs(10 * answer[name] / total - reference[name]) for name in reference)
 
 
-def penalty(distance: float, rules: EqBenchRules) -> float:
-    """f(d): an S-curve for small differences, the difference itself for large ones."""
-    return _penalty(distance, rules.five)
-
-
 @lru_cache(maxsize=4096)
-def _penalty(distance: float, five: str) -> float:
-    """Kept by the one rule it depends on: hashing all rules would take longer than computing it."""
+def penalty(distance: float, five: str) -> float:
+    """f(d): an S-curve for small differences, the difference itself for large ones. Kept by the one rule it depends on:
+    hashing all rules would take longer than computing it."""
     if distance == 0:
         return 0.0
     on_curve = distance < 5 or (distance == 5 and five == "curve")
@@ -79,7 +75,7 @@ def _penalty(distance: float, five: str) -> float:
 def item_score_v2(answer: Mapping[str, float], reference: Mapping[str, float], rules: EqBenchRules) -> float:
     """10 − 0.7477·Σ f(|a − r|); at most 10, below −100 for absurd answers."""
     five = rules.five
-    return 10 - _SCALE * sum([_penalty(abs(answer[name] - level), five) for name, level in reference.items()])
+    return 10 - _SCALE * sum([penalty(abs(answer[name] - level), five) for name, level in reference.items()])
 
 
 def worst_score(reference: Mapping[str, float], version: str, rules: EqBenchRules) -> float:
@@ -87,7 +83,7 @@ def worst_score(reference: Mapping[str, float], version: str, rules: EqBenchRule
     levels = reference.values()
     if version == "v1":
         return 10 - max(sum(levels) - level + abs(10 - level) for level in levels)
-    return 10 - _SCALE * sum(_penalty(max(level, 10 - level), rules.five) for level in levels)
+    return 10 - _SCALE * sum(penalty(max(level, 10 - level), rules.five) for level in levels)
 
 
 def item_score(
@@ -232,7 +228,7 @@ def _fixed(references: Sequence[Reference], version: str, rules: EqBenchRules) -
     if version != "v1":
         # Hundreds of answers are tried: what each number loses at each place is worked out once.
         lost = [
-            [[_penalty(abs(value - level), rules.five) for value in range(11)] for level in reference.values()]
+            [[penalty(abs(value - level), rules.five) for value in range(11)] for level in reference.values()]
             for reference in references
         ]
         return lambda values: (

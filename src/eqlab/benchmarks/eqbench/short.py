@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -17,6 +16,7 @@ from msgspec import structs
 from eqlab.benchmarks.eqbench.items import Question
 from eqlab.benchmarks.eqbench.score import EqBenchOptions
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.grouping import group_means
 from eqlab.core.plural import many
 from eqlab.core.results import WITH_OTHER_ITEMS, Baseline, Estimate, ItemScore, Result
 
@@ -229,11 +229,7 @@ def _without_points(items: Sequence[ItemScore]) -> tuple[ItemScore, ...]:
 
 def _scores(plain: Result) -> dict[str, float]:
     """By question number, the mean over repeats."""
-    known: dict[str, list[float]] = {}
-    for item in plain.items:
-        if item.score is not None:
-            known.setdefault(item.item, []).append(item.score)
-    return {number: fmean(scores) for number, scores in known.items()}
+    return group_means((item.item, item.score) for item in plain.items)
 
 
 def _sentence(plain: Result, score: FullScore | None, n: int, total: int, floor: tuple[Baseline, ...]) -> str:

@@ -11,26 +11,26 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.benchmarks.common.reading import is_refusal, read_json
+from eqlab.benchmarks.common.reading import read_json
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.eqbench import short
 from eqlab.benchmarks.eqbench.items import Question
-from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions, EqBenchRules
+from eqlab.benchmarks.eqbench.score import EqBenchOptions, EqBenchRules
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form, Scale
+from eqlab.core.grouping import group_means
 from eqlab.core.item_file import filled
 from eqlab.core.results import AGAINST_PLAIN, Estimate, ItemScore, Table, whiskers
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 
 if TYPE_CHECKING:
-    from eqlab.data.figures import FigureReply, Four
+    from eqlab.data.figures import FigureReply
 
 # -- what is told ----------------------------------------------------------------------------------------------------
 # A question in words, for a model. Published questions keep their published prompt; ours have one of our own, with
@@ -206,11 +206,7 @@ def _spread(known: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _means(items: Sequence[ItemScore]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for item in items:
-        if item.points is not None:
-            found.setdefault(item.item, []).append(item.points)
-    return {item: fmean(points) for item, points in found.items()}
+    return group_means((item.item, item.points) for item in items)
 
 
 def _unread(items: Sequence[ItemScore]) -> int:
@@ -438,29 +434,6 @@ def above_zero(values: Mapping[str, int] | None) -> bool:
 
 FIGURES = "published figures"
 """Instead of a run, in an answer that is figures without the words they were read in."""
-
-
-def figures_of(text: str, names: Sequence[str]) -> "FigureReply":
-    """English only. What the published code rejects for pairs besides the four, and reads otherwise the same."""
-    from eqlab.data.figures import FigureReply  # only who makes or compares published figures needs them
-
-    loose, strict = PRESETS["leaderboard"], PRESETS["published-code"]
-    passes = split_passes(text, loose, "en")
-    first, revised = (read_pass(one, names, loose, "en") for one in passes)
-    more = [read_pass(one, names, strict, "en") is None for one in passes]
-    unread = not above_zero(first) and not above_zero(revised)
-    return FigureReply(
-        _numbers(first, names),
-        _numbers(revised, names),
-        len(text.split()),
-        first is not None and more[0],
-        revised is not None and more[1],
-        unread and is_refusal(text),
-    )
-
-
-def _numbers(read: dict[str, int] | None, names: Sequence[str]) -> "Four | None":
-    return None if read is None else tuple(read[name] for name in names)
 
 
 def figure_answer(reply: "FigureReply", trial: Trial, subject: str, repeat: int, at: float) -> Answer:

@@ -1,7 +1,7 @@
 """The same replies judged again, by another judge or another version: how far every arm's score moves, and which ranks
 change with it. Prompts are the units; both judges rated the same ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from statistics import fmean
 
@@ -19,8 +19,6 @@ from eqlab.core.results import Cell, Estimate, Result, Table
 SUBJECT = "judge:drift"
 _DRAWS = 2000
 _SEED = 20
-Points = Mapping[str, Mapping[str, float]]
-"""By arm and prompt, from 0 to 100."""
 
 
 def drift_result(old: str, before: Sequence[RatedReply], new: str, after: Sequence[RatedReply]) -> Result | None:
@@ -50,7 +48,8 @@ def drift_result(old: str, before: Sequence[RatedReply], new: str, after: Sequen
 
 
 def _points(ratings: Sequence[RatedReply]) -> dict[str, dict[str, float]]:
-    """100 where a reply is called Good, the mean of a rubric's scales, or the share of pairs won, ties half."""
+    """By arm and prompt: 100 where a reply is called Good, the mean of a rubric's scales, or the share of pairs won,
+    ties half."""
     found: dict[str, dict[str, list[float]]] = {}
     for reply in ratings:
         if reply.trial.condition == PAIRWISE:

@@ -215,13 +215,9 @@ def _json_lines(text: str) -> tuple[list[TableRow], list[BadRow]]:
         elif any(isinstance(value, dict | list) for value in body.values()):
             bad.append(BadRow(number, "a value is a list or an object instead of text or a number"))
         else:
-            cells = ((str(name).strip().lower(), _text(value)) for name, value in body.items())
+            cells = ((str(name).strip().lower(), "" if value is None else str(value)) for name, value in body.items())
             rows.append(TableRow(number, _cells(cells)))
     return rows, bad
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
 
 
 def _cells(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

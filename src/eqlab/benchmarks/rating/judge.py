@@ -40,6 +40,7 @@ from eqlab.benchmarks.rating.rated import (
 )
 from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core.forms import Scale
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import POINTS, Estimate, OfOthers, Table, whiskers
 
@@ -143,10 +144,7 @@ def _good_gaps(gaps: Sequence[Gap]) -> Table:
 
 def _repeats(ratings: Sequence[RatedReply]) -> tuple[Estimate, ...]:
     """How often the judge says the same when asked again."""
-    by_trial: dict[str, list[int]] = {}
-    for reply in ratings:
-        if reply.value is not None:
-            by_trial.setdefault(reply.trial.id, []).append(reply.value)
+    by_trial = grouped((reply.trial.id, reply.value) for reply in ratings if reply.value is not None)
     again = [values for values in by_trial.values() if len(values) > 1]
     same = sum(len(set(values)) == 1 for values in again)
     note = "a judge that always says the same has 100 %"

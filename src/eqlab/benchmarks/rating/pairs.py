@@ -15,7 +15,7 @@ from eqlab.analysis.intervals import mean_bounds, mean_estimate, proportion_esti
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.analysis.special import stdtrit
-from eqlab.benchmarks.common.people import contrast_table, corrected, p_text
+from eqlab.benchmarks.common.people import contrast_table, corrected
 from eqlab.benchmarks.rating.people import FOLLOWS, WHY_NO_POINTS
 from eqlab.benchmarks.rating.powered import wins_table
 from eqlab.benchmarks.rating.rated import HUMAN, Outcome, RatedReply, arms_of, unread_caveats
@@ -30,9 +30,11 @@ from eqlab.benchmarks.rating.strengths import (
 )
 from eqlab.benchmarks.rating.trials import ALL, RatingOptions
 from eqlab.core.errors import UsageError
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, OfOthers, Table, whiskers
 from eqlab.core.studied import Contrast
+from eqlab.tables.cells import p_text
 
 _OTHERS = OfOthers("Empathy", "replies called Good", (), HUMAN)
 NO_LEVEL = "A preference has no level: both replies may be good, or both bad."
@@ -163,10 +165,9 @@ def _even_p(own: Sequence[Duel], level: float = 0.95) -> float | None:
 def _first_place(ratings: Sequence[RatedReply]) -> Estimate:
     """How much more often the first reply wins than the second, in points; 0 without position bias. Prompts are the
     units of the ratio of sums, linearised; Student's t."""
-    by_prompt: dict[str, list[float]] = {}
-    for reply in ratings:
-        if reply.first_points is not None:
-            by_prompt.setdefault(reply.prompt, []).append(2 * reply.first_points - 1)
+    by_prompt = grouped(
+        (reply.prompt, 2 * reply.first_points - 1) for reply in ratings if reply.first_points is not None
+    )
     name, n = "first reply preferred over second", len(_readable(ratings))
     if not by_prompt:
         return Estimate(name, None, 0, unit="points", digits=1)

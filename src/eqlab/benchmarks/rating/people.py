@@ -32,7 +32,7 @@ from eqlab.analysis.ordinal import (
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.analysis.special import stdtrit
 from eqlab.analysis.two_samples import tost
-from eqlab.benchmarks.common.people import contrast_table, corrected, p_text
+from eqlab.benchmarks.common.people import contrast_table, corrected
 from eqlab.benchmarks.rating.arm_shares import (
     ArmShares,
     above_people,
@@ -46,9 +46,11 @@ from eqlab.benchmarks.rating.judge import correlation_table
 from eqlab.benchmarks.rating.rated import GOOD, HUMAN, GivenRating, Outcome, RatedReply, arms_of, given, unread_caveats
 from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core.forms import Scale
+from eqlab.core.grouping import group_means, grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Column, Estimate, OfOthers, Table, whiskers
 from eqlab.core.studied import Contrast
+from eqlab.tables.cells import p_text
 
 FEW_OTHERS = 5
 """Ratings of an arm outside its commonest category below which its log-odds are called badly known."""
@@ -157,7 +159,7 @@ def planned_words(found: Sequence[Contrast], alpha: float, unit: str = "log-odds
 
 def _contrast_words(one: Contrast, alpha: float, unit: str) -> str:
     value = one.estimate.value or 0.0
-    holm_p = p_text(one.p_holm) or ""
+    holm_p = p_text(one.p_holm)
     p = f"p {holm_p}" if holm_p.startswith("<") else f"p = {holm_p}"
     numbers = f"({unit} {value:+.2f}, {100 * (1 - alpha):g} % interval {one.low:.2f} to {one.high:.2f}; {p} after Holm)"
     scale = one.estimate.name.removeprefix("log-odds, ").rpartition(": ")[0]
@@ -247,11 +249,7 @@ def standardised(values: Floats) -> Floats:
 
 
 def _mean_ratings(ratings: Sequence[GivenRating], arm: str) -> dict[str, float]:
-    own: dict[str, list[int]] = {}
-    for rating in ratings:
-        if rating.arm == arm:
-            own.setdefault(rating.rater, []).append(rating.value)
-    return {rater: sum(values) / len(values) for rater, values in own.items()}
+    return group_means((rating.rater, rating.value) for rating in ratings if rating.arm == arm)
 
 
 FOLLOWS = (
@@ -520,9 +518,7 @@ def proportional(fit: OrdinalFit, ratings: Sequence[GivenRating], arms: Sequence
 
 def several_raters(ratings: Sequence[GivenRating]) -> Table | None:
     """Ordinal alpha over replies that more than one person rated; None if there is no such reply."""
-    units: dict[tuple[str, str], list[int]] = {}
-    for rating in ratings:
-        units.setdefault((rating.arm, rating.prompt), []).append(rating.value)
+    units = grouped(((rating.arm, rating.prompt), rating.value) for rating in ratings)
     shared = [values for values in units.values() if len(values) > 1]
     if len(shared) < 2:
         return None

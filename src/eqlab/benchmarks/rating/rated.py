@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eqlab.benchmarks.common.outcome import flatness
+from eqlab.benchmarks.common.outcome import count_outcomes, flatness
 from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES, order_arms
 from eqlab.core import answers
-from eqlab.core.answers import STATUSES, Answer, Status, final
+from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
 from eqlab.core.forms import Scale
 from eqlab.core.plural import many
@@ -253,12 +253,7 @@ def is_people(subject: str) -> bool:
 
 def counted(ratings: Sequence[RatedReply]) -> dict[str, int]:
     """Ratings by status, with how many were planned and are not answered."""
-    counts: Counter[str] = Counter(reply.status or "unanswered" for reply in ratings)
-    return {
-        "planned": len(ratings),
-        **{status: counts.get(status, 0) for status in STATUSES},
-        "unanswered": counts.get("unanswered", 0),
-    }
+    return count_outcomes(reply.status for reply in ratings)
 
 
 def unread_caveats(ratings: Sequence[RatedReply]) -> tuple[str, ...]:

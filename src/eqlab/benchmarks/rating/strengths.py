@@ -21,6 +21,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table, whiskers
 from eqlab.core.rubric import Rubric
 from eqlab.core.trials import Trial
+from eqlab.tables.cells import rank_text
 
 PRIOR_SD = 2.0
 """In log odds, where somebody won or lost everything and has no finite strength: 95 % of strengths within ±4."""
@@ -93,12 +94,7 @@ def strengths_tables(
     if level > 0.95:
         note = f"Drawn at {100 * level:g} %, so that after looking on the way they hold 95 %. {note}".strip()
     rows = tuple(
-        (
-            found.names[index],
-            estimates[index],
-            _range(ranges[index]),
-            "yes" if ranges[index][0] == 1 else "no",
-        )
+        (found.names[index], estimates[index], rank_text(ranges[index]), "yes" if ranges[index][0] == 1 else "no")
         for index in order
     )
     ranking = Table(
@@ -166,10 +162,6 @@ def as_anchors(found: Strengths, before: Anchors | None = None) -> dict[str, dic
             above, below = (above & fresh) | set(was["above"]), (below & fresh) | set(was["below"])
         kept[estimate.name] = {**numbers, "above": sorted(above), "below": sorted(below)}
     return kept
-
-
-def _range(rank: tuple[int, int]) -> str:
-    return f"{rank[0]}" if rank[0] == rank[1] else f"{rank[0]}–{rank[1]}"
 
 
 def _place(found: Strengths) -> tuple[Table, ...]:

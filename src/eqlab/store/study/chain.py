@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, or_, select
 
 from eqlab.core.design import Design, personal_seed, steps_from_json
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.runs import PERSON
 from eqlab.core.text import people as people_in_words
@@ -175,10 +176,7 @@ def given_by(
         if people is None
         else answers.c.subject.in_([f"{PERSON}{person}" for person in people]),
     )
-    found: dict[str, list[Any]] = {}
-    for row in connection.execute(query):
-        found.setdefault(row.subject.removeprefix(PERSON), []).append(given_of(row))
-    return found
+    return grouped((row.subject.removeprefix(PERSON), given_of(row)) for row in connection.execute(query))
 
 
 def _people_of(connection: Connection, study: str, people: Collection[str] | None = None) -> dict[str, Row[Any]]:

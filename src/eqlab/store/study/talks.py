@@ -11,6 +11,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Turn
 from eqlab.core.design import steps_from_json
+from eqlab.core.grouping import grouped
 from eqlab.core.moves import ENDED, Unknown
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
@@ -326,10 +327,7 @@ def _answers(connection: Connection, participation: Participation, person: str) 
         .where(answers.c.run_id == participation.design.run.id, answers.c.subject == f"{PERSON}{person}")
         .order_by(answers.c.attempt)
     )
-    found: dict[str, list[Answer]] = {}
-    for row in connection.execute(query):
-        found.setdefault(row.trial_id, []).append(read_answer(row))
-    return found
+    return grouped((row.trial_id, read_answer(row)) for row in connection.execute(query))
 
 
 def _with(found: Mapping[str, Sequence[Answer]], more: Sequence[Answer]) -> dict[str, list[Answer]]:
