@@ -132,7 +132,7 @@ def beside(program: str, times: int) -> None:
     from eqlab.models.local import open_local
 
     used = open_local("embedded")
-    path, threads = str(used.path), int(used.identity["threads"])
+    path, threads = str(used.path), int(used.identity()["threads"])
     asyncio.run(used.close())
     rounds: list[list[tuple[float, float]]] = []
     for _ in range(times):

@@ -229,7 +229,7 @@ class Conversations:
         except TimeoutError:
             down, took = f"nothing came in {self.terms.patience:g} s", meter() + under_way  # probably billed
         except LimitReached as error:  # before what was sent last came to an end
-            down, took = error.message, meter() + under_way
+            down, took = str(error), meter() + under_way
         except EqlabError as error:
             down, took = error.message, meter()
         finally:
