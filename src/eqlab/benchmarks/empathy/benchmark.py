@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
+import msgspec
+
 from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
 from eqlab.benchmarks.common.people import template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
@@ -51,8 +53,7 @@ from eqlab.core.trials import Trial
 UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab study init rating')"
 
 
-@dataclass(frozen=True, slots=True)
-class GivenReply:
+class GivenReply(msgspec.Struct, frozen=True, gc=False):
     """One planned trial with the reply that counts."""
 
     trial: Trial
