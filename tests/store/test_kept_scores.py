@@ -17,6 +17,7 @@ from view_case import fill, near, prepared
 
 import eqlab as api
 from eqlab.core.runs import PEOPLE
+from eqlab.publish.report import write
 from eqlab.runs import score
 from eqlab.store.access import open_reader
 from eqlab.store.kept_scores import KeptScores, pack, unpacked, without_texts
@@ -168,7 +169,7 @@ def uneven(trial, subject, repeat):
 
 def report(where, tmp_path, monkeypatch, *, kept):
     """A report's files, times aside, and of how many results the answers were scored."""
-    from eqlab.publish.report import write
+
     from eqlab.runs import parallel
 
     scored, answered = [], score._answered
@@ -219,3 +220,20 @@ def test_no_words_are_kept(where, tmp_path, monkeypatch):
         rows = kept._do("SELECT result FROM kept", ())
     assert rows
     assert not any(b"really think" in zlib.decompress(row[0]) for row in rows)
+
+
+def test_a_report_after_a_large_run_scores_nothing(server, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from eqlab.cli.main import app
+    from eqlab.runs import parallel
+
+    monkeypatch.setattr(parallel, "MANY", 1)
+    monkeypatch.setattr(parallel, "cores", lambda: 1)
+    monkeypatch.chdir(tmp_path)
+    where = str(tmp_path / "s.db")
+    asked = ("run", "m", "other", "-b", "eqbench", "--limit", "5", "--base-url", server.url, "--store", where)
+    CliRunner().invoke(app, asked)
+
+    whole, _ = report(where, tmp_path, monkeypatch, kept=False)
+    assert report(where, tmp_path, monkeypatch, kept=True) == (whole, 0)
