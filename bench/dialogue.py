@@ -23,29 +23,29 @@ MOST = 1.10
 
 
 def talks(url: str, count: int, turns: int, in_flight: int) -> None:
-    """Talks with as many turns as asked for, half of them the listener's."""
-    import scipy.special  # noqa: F401 - imports are counted on neither side
-
+    """Talks with as many turns as asked for, half of them the listener's. Imports are counted on neither side: a few
+    talks come first."""
     import eqlab as api
-    import eqlab.models.http
 
-    options = {"speaker": f"speaker@{url}", "turns": str(turns // 2)}
-    request = api.Request(
-        ("listener",), ("dialogue",), base_url=url, limit=PERSONAS, repeats=count // PERSONAS, options=options
-    )
     with tempfile.TemporaryDirectory() as folder:
         store = api.open_store(str(Path(folder) / "bench.db"))
 
-        def main() -> None:
+        def hold(personas: int, repeats: int) -> None:
+            options = {"speaker": f"speaker@{url}", "turns": str(turns // 2)}
+            request = api.Request(
+                ("listener",), ("dialogue",), base_url=url, limit=personas, repeats=repeats, options=options
+            )
             outcome = api.run(api.prepare(request), store, concurrency=in_flight)
             answered, planned = store.progress(outcome.run)["model:listener"]
-            if (answered, planned) != (count * turns, count * turns):
-                raise SystemExit(f"{answered} of {planned} turns are answered, not {count * turns}")
+            wanted = personas * repeats * turns
+            if (answered, planned) != (wanted, wanted):
+                raise SystemExit(f"{answered} of {planned} turns are answered, not {wanted}")
 
-        measured(main)
+        hold(2, 1)
+        measured(lambda: hold(PERSONAS, count // PERSONAS))
 
 
-def _in_own_process(*arguments: object) -> dict[str, float]:
+def in_own_process(*arguments: object) -> dict[str, float]:
     command = [sys.executable, __file__, "--worker", *map(str, arguments)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ)
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
@@ -64,10 +64,10 @@ def main() -> None:
     requests = given.talks * given.turns
     ideal = requests * given.latency / given.in_flight
     with serving(given.latency) as url:
-        floor = _in_own_process("bare", url, requests, given.in_flight)
-        held = _in_own_process("talks", url, given.talks, given.turns, given.in_flight)
+        floor = in_own_process("bare", url, requests, given.in_flight)
+        held = in_own_process("talks", url, given.talks, given.turns, given.in_flight)
     with serving(given.latency / 10) as url:
-        more = _in_own_process("talks", url, 4 * given.talks, given.turns, given.in_flight)
+        more = in_own_process("talks", url, 4 * given.talks, given.turns, given.in_flight)
     print(f"{given.talks} talks × {given.turns} turns, {given.latency} s each, {given.in_flight} at once")
     print(f"  ideal            {ideal:6.1f} s")
     print(f"  bare requests    {floor['wall']:6.1f} s  {floor['wall'] / ideal:.2f} × ideal  {floor['cpu']:5.1f} s CPU")

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 QUESTIONS = "eqbench/data/eq_bench_v2_questions_171.json"
@@ -43,12 +44,24 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--models", type=int, default=100)
     arguments = parser.parse_args()
-    seconds, cpu, size = build(arguments.data, arguments.models)
-    print(f"{arguments.models} models: {seconds:.2f} s ({cpu:.2f} s of CPU), front page {size / 1000:.0f} kB")
+    built = build(arguments.data, arguments.models)
+    print(
+        f"{arguments.models} models: {built.seconds:.2f} s ({built.cpu:.2f} s of CPU), front page "
+        f"{built.front / 1000:.0f} kB, largest page {built.largest / 1000:.0f} kB"
+    )
 
 
-def build(source: Path, models: int) -> tuple[float, float, int]:
-    """Seconds, seconds of CPU, and bytes of the front page."""
+@dataclass(frozen=True, slots=True)
+class BuiltBoard:
+    seconds: float
+    cpu: float
+    front: int
+    """Bytes of the front page."""
+    largest: int
+    """Bytes of the largest page."""
+
+
+def build(source: Path, models: int) -> BuiltBoard:
     with tempfile.TemporaryDirectory() as folder:
         data, site = Path(folder) / "data", Path(folder) / "site"
         many(source, data, models)
@@ -62,7 +75,8 @@ def build(source: Path, models: int) -> tuple[float, float, int]:
         subprocess.run([sys.executable, "-c", code], check=True, env=environment, stdout=subprocess.DEVNULL)
         seconds, used = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
-        return seconds, cpu, (site / "index.html").stat().st_size
+        largest = max(page.stat().st_size for page in site.rglob("*.html"))
+        return BuiltBoard(seconds, cpu, (site / "index.html").stat().st_size, largest)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,10 @@ CHAT = SUPPORT / "server.py"
 
 
 @contextmanager
-def serving(latency: float, port: int = 0) -> Iterator[str]:
-    """The address of a chat server that answers after `latency` seconds; on a port of its own, or on this one."""
-    server = Process(CHAT, "--latency", str(latency), port=port)
+def serving(latency: float, port: int = 0, *, streams: bool = False) -> Iterator[str]:
+    """The address of a chat server that answers after `latency` seconds; on a port of its own, or on this one.
+    `streams`: word by word to whoever asks for that."""
+    server = Process(CHAT, "--latency", str(latency), *(["--streams"] if streams else []), port=port)
     try:
         yield f"{server.url}/v1"
     finally:

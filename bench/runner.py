@@ -22,8 +22,8 @@ from pathlib import Path
 from loopback import serving
 
 
-def bare(url: str, requests: int, in_flight: int) -> None:
-    """The floor: post, read, nothing else."""
+def bare(url: str, requests: int, in_flight: int, *, streams: bool = False) -> None:
+    """The floor: post, read, nothing else. `streams`: every event is read as it comes, and looked at as JSON."""
     import aiohttp
 
     from eqlab.benchmarks.eqbench.benchmark import EqBench
@@ -46,24 +46,36 @@ def bare(url: str, requests: int, in_flight: int) -> None:
                         "messages": [{"role": "user", "content": prompts[number % len(prompts)]}],
                         "max_tokens": 256,
                     }
+                    if streams:
+                        body["stream"] = True
                     async with session.post(f"{url}/chat/completions", json=body) as response:
-                        await response.json()
+                        if not streams:
+                            await response.json()
+                            continue
+                        async for line in response.content:
+                            if line.startswith(b"data: {"):
+                                json.loads(line[6:])
 
             await asyncio.gather(*(work() for _ in range(in_flight)))
 
     measured(lambda: asyncio.run(main()))
 
 
-def ours(url: str, requests: int, in_flight: int, work: Callable[..., object] | None = None) -> None:
+def ours(
+    url: str, requests: int, in_flight: int, work: Callable[..., object] | None = None, *, streams: bool = False
+) -> None:
     """The same through the public API, on a store of its own. Imports are counted on neither side: a small run comes
-    first, and what starting takes is measured by itself (bench/speed.py)."""
+    first, and what starting takes is measured by itself (bench/speed.py). `streams`: as a model of a provider who is
+    known to stream."""
     import eqlab as api
+
+    models = ("openai/bench",) if streams else ("bench",)
 
     with tempfile.TemporaryDirectory() as folder:
         store = api.open_store(str(Path(folder) / "bench.db"))
 
         def ask(repeats: int) -> None:
-            request = api.Request(models=("bench",), benchmarks=("eqbench",), base_url=url, limit=50, repeats=repeats)
+            request = api.Request(models=models, benchmarks=("eqbench",), base_url=url, limit=50, repeats=repeats)
             outcome = api.run(api.prepare(request), store, concurrency=in_flight)
             (result,) = api.results(store, store.find_run(outcome.run))
             if result.counts["ok"] != 50 * repeats:
@@ -116,9 +128,11 @@ def profile(url: str, requests: int, in_flight: int) -> None:
         print(f"| {said} | {100 * spent / shares.total():.0f} % |")
 
 
-def in_own_process(kind: str, url: str, requests: int, in_flight: int) -> dict[str, float]:
-    command = [sys.executable, __file__, "--worker", kind, url, str(requests), str(in_flight)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ)
+def in_own_process(kind: str, url: str, requests: int, in_flight: int, *, streams: bool = False) -> dict[str, float]:
+    more = ["streams"] if streams else []
+    command = [sys.executable, __file__, "--worker", kind, url, str(requests), str(in_flight), *more]
+    environment = os.environ | {"OPENAI_API_KEY": "none"}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return figures
 
@@ -151,7 +165,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--worker"]:
-        kind, url, requests, in_flight = sys.argv[2:]
-        {"bare": bare, "ours": ours}[kind](url, int(requests), int(in_flight))
+        kind, url, requests, in_flight, *more = sys.argv[2:]
+        {"bare": bare, "ours": ours}[kind](url, int(requests), int(in_flight), streams=bool(more))
     else:
         main()

@@ -49,7 +49,9 @@ def test_a_command_that_names_models_scores_no_others(store, monkeypatch, tmp_pa
     store.begin_run(prepared.config, prepared.plan(), {})
     scored = []
     spied = parallel.result_of
-    monkeypatch.setattr(parallel, "result_of", lambda known, job: scored.append(job[1:]) or spied(known, job))
+    monkeypatch.setattr(
+        parallel, "result_of", lambda known, job, *more: scored.append(job[1:]) or spied(known, job, *more)
+    )
     monkeypatch.chdir(tmp_path)
     CliRunner().invoke(app, [*(word.format(prepared.config.id) for word in command), "--store", store.where])
     who = {subject for subject, _ in scored}

@@ -5,16 +5,19 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from contextlib import closing
 
 import pytest
 
 pytest.importorskip("starlette")
 
-from view_case import fill, prepared
+from msgspec import structs
+from view_case import fill, near, prepared
 
 import eqlab as api
 from eqlab.core.runs import PEOPLE
+from eqlab.publish.report import write
 from eqlab.runs import score
 from eqlab.store.access import open_reader
 from eqlab.store.kept_scores import KeptScores, pack, unpacked, without_texts
@@ -58,7 +61,7 @@ def test_a_result_comes_back_to_the_last_digit(tmp_path, name):
     run = fill(tmp_path / "s.db", prepared(("lab/careful",), (name,), limit=2, items="open"))
     with Store(str(tmp_path / "s.db")) as store:
         (result,) = map(without_texts, api.results(store, run))
-    back = unpacked(pack(result))
+    back, _ = unpacked(pack(result))
     assert (back, pack(back)) == (result, pack(result))
 
 
@@ -153,3 +156,84 @@ def test_files_of_stores_that_nobody_looks_at_any_more_go(tmp_path, monkeypatch)
         kept._do("SELECT 1", ())
         assert sorted(made[0].parent.glob("*.db")) == sorted([made[2], made[4], kept.path])
     assert not any(path.with_name(f"{path.name}-wal").exists() for path in (made[0], made[1], made[3]))
+
+
+# -- a report from kept scores: the words that it shows come from the store -----------------------------------------
+
+
+def uneven(trial, subject, repeat):
+    """Replies of which some say nothing, some are blanks, and some are no answer."""
+    kind = sum(trial.id.encode()) % 5
+    return {0: "", 1: " \n ", 2: "<b>I cannot\u202e tell</b>"}.get(kind) or near(trial, subject, repeat)
+
+
+def report(where, tmp_path, monkeypatch, *, kept):
+    """A report's files, times aside, and of how many results the answers were scored."""
+
+    from eqlab.runs import parallel
+
+    scored, answered = [], score._answered
+    with monkeypatch.context() as patch:
+        patch.setattr(score, "_answered", lambda *given: (scored.append(given[0]), answered(*given))[1])
+        patch.setattr(parallel, "MANY", 1 if kept else 10**9)
+        patch.setattr(write.time, "time", lambda: 1_790_000_000.0)
+        folder = tmp_path / "reports"
+        folder.mkdir(exist_ok=True)
+        with open_reader(str(where)) as store:
+            write.write_report(store, "last", folder / "report.html")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.html")}, len(scored)
+
+
+@pytest.mark.parametrize("reply", [near, uneven])
+def test_a_second_report_is_the_same_to_the_byte_and_scores_talks_alone(tmp_path, monkeypatch, reply):
+    fill(tmp_path / "s.db", prepared(("lab/careful", "lab/hasty"), SIX, limit=40, items="open", repeats=2), reply)
+    whole, every = report(tmp_path / "s.db", tmp_path, monkeypatch, kept=False)
+    first, scored = report(tmp_path / "s.db", tmp_path, monkeypatch, kept=True)
+    second, again = report(tmp_path / "s.db", tmp_path, monkeypatch, kept=True)
+    assert first == whole
+    assert second == whole
+    assert (every, scored, again) == (12, 12, 2)
+
+
+def test_a_report_after_a_view_has_its_words(where, tmp_path, monkeypatch):
+    whole, _ = report(where, tmp_path, monkeypatch, kept=False)
+    look(where)
+    assert report(where, tmp_path, monkeypatch, kept=True) == (whole, 3)  # a view keeps no words: scored once more
+    assert report(where, tmp_path, monkeypatch, kept=True) == (whole, 0)
+    assert look(where)[1] == 0
+
+
+def test_an_answer_more_is_in_the_next_report(where, tmp_path, monkeypatch):
+    report(where, tmp_path, monkeypatch, kept=True)
+    with Store(str(where)) as store:
+        run = store.find_run("last")
+        (one, *_) = store.scored(run.id, "model:lab/careful", "eqbench")
+        store.add_answers([structs.replace(one.attempts[0], attempt=2, status="error", text="")])
+    whole, _ = report(where, tmp_path, monkeypatch, kept=False)
+    assert report(where, tmp_path, monkeypatch, kept=True) == (whole, 3)
+
+
+def test_no_words_are_kept(where, tmp_path, monkeypatch):
+    fill(where, prepared(("lab/careful", "lab/hasty"), limit=5), lambda *_: "Relieved: 3\nwhat I really think of you")
+    report(where, tmp_path, monkeypatch, kept=True)
+    with closing(KeptScores(str(where))) as kept:
+        rows = kept._do("SELECT result FROM kept", ())
+    assert rows
+    assert not any(b"really think" in zlib.decompress(row[0]) for row in rows)
+
+
+def test_a_report_after_a_large_run_scores_nothing(server, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from eqlab.cli.main import app
+    from eqlab.runs import parallel
+
+    monkeypatch.setattr(parallel, "MANY", 1)
+    monkeypatch.setattr(parallel, "cores", lambda: 1)
+    monkeypatch.chdir(tmp_path)
+    where = str(tmp_path / "s.db")
+    asked = ("run", "m", "other", "-b", "eqbench", "--limit", "5", "--base-url", server.url, "--store", where)
+    CliRunner().invoke(app, asked)
+
+    whole, _ = report(where, tmp_path, monkeypatch, kept=False)
+    assert report(where, tmp_path, monkeypatch, kept=True) == (whole, 0)

@@ -43,6 +43,10 @@ def test_the_quick_reader_reads_what_the_store_reads(path):
         found = list(quick.scored(run, "model:b", "eqbench", trials=trials))
         assert found == list(store.scored(run, "model:b", "eqbench", trials=trials))
         assert {one.trial.items[0] for one in found} == {item for item in items if item != "%"}
+    every = list(store.scored(run, "model:b", "eqbench"))
+    named = [(one.trial.id, one.repeat) for one in every[3:60:7]]
+    assert list(quick.scored(run, "model:b", "eqbench", named=named)) == every[3:60:7]
+    assert list(store.scored(run, "model:b", "eqbench", named=named)) == every[3:60:7]
     store.close()
     quick.close()
 

@@ -10,6 +10,7 @@ import re
 from aiohttp import web
 
 _LISTED = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
+_PIECES = re.compile(r"\S*\s*(?!\Z)|\S+")
 _WORDS = re.compile(r"\n\n[^\n]*(?:feel|at the end)[^\n]*\n((?:\w+\n){4})")
 
 
@@ -47,7 +48,8 @@ class Ledger:
         }
 
 
-def application(latency: float) -> web.Application:
+def application(latency: float, *, streams: bool = False) -> web.Application:
+    """`streams`: a request that asks for a stream gets one, word by word; else nobody does."""
     ledger = Ledger()
 
     async def asked(request: web.Request) -> web.Response:
@@ -58,7 +60,7 @@ def application(latency: float) -> web.Application:
         ledger = Ledger()
         return web.json_response({})
 
-    async def chat(request: web.Request) -> web.Response:
+    async def chat(request: web.Request) -> web.StreamResponse:
         body = await request.json()
         prompt = body["messages"][-1]["content"]
         own = ledger
@@ -68,6 +70,8 @@ def application(latency: float) -> web.Application:
             own.answered.add(prompt)
         speaks = "Says: (" in body["messages"][0]["content"]  # a speaker's turn in a talk has a form of its own
         message = {"role": "assistant", "content": _TURN if speaks else answer_to(prompt)}
+        if streams and body.get("stream"):
+            return await streamed(request, body["model"], message["content"])
         return web.Response(
             body=json.dumps(
                 {
@@ -82,6 +86,19 @@ def application(latency: float) -> web.Application:
             content_type="application/json",
         )
 
+    async def streamed(request: web.Request, model: str, text: str) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        head = {"id": "bench", "object": "chat.completion.chunk", "created": 0, "model": model}
+        pieces = [{"index": 0, "delta": {"content": word}, "finish_reason": None} for word in _PIECES.findall(text)]
+        pieces.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+        usage = {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420}
+        events = [{**head, "choices": [piece]} for piece in pieces] + [{**head, "choices": [], "usage": usage}]
+        await response.write("".join(f"data: {json.dumps(event)}\n\n" for event in events).encode())
+        await response.write(b"data: [DONE]\n\n")
+        await response.write_eof()
+        return response
+
     app = web.Application(client_max_size=2**24)
     app.router.add_post("/v1/chat/completions", chat)
     app.router.add_get("/asked", asked)
@@ -93,8 +110,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--latency", type=float, default=1.0)
+    parser.add_argument("--streams", action="store_true")
     arguments = parser.parse_args()
-    web.run_app(application(arguments.latency), host="127.0.0.1", port=arguments.port, print=None, access_log=None)
+    app = application(arguments.latency, streams=arguments.streams)
+    web.run_app(app, host="127.0.0.1", port=arguments.port, print=None, access_log=None)
 
 
 if __name__ == "__main__":

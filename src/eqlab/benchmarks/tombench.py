@@ -229,4 +229,4 @@ def _own(marks: Sequence[Mark], ability: str) -> list[Mark]:
 
 def _paired(mark: Mark) -> Mark:
     """Under the name that both languages share."""
-    return replace(mark, trial=replace(mark.trial, items=(str(mark.trial.key["item"]),)))
+    return structs.replace(mark, trial=replace(mark.trial, items=(str(mark.trial.key["item"]),)))

@@ -77,13 +77,21 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
         write_whole(output, summary(found_runs(names, last, store, data)))
         return output
     with WorkerProcesses(cores()) as workers:
-        return write_results(found_runs(names, last, store, data, workers), output, items=items, workers=workers)
+        found = found_runs(names, last, store, data, workers, figures=not items)
+        return write_results(found, output, items=items, workers=workers)
 
 
 def found_runs(
-    names: list[str], last: int, store: str, data: Path | None, workers: "WorkerProcesses | None" = None
+    names: list[str],
+    last: int,
+    store: str,
+    data: Path | None,
+    workers: "WorkerProcesses | None" = None,
+    *,
+    figures: bool = False,
 ) -> "list[tuple[StoredRun, list[Result]]]":
-    """Runs of the store, seeds of one model pooled, then published results, with their results."""
+    """Runs of the store, seeds of one model pooled, then published results, with their results; `figures`: with the
+    words of those items only that a report shows."""
     from eqlab.runs.published_results import is_published, published_runs
 
     own = [name for name in names if not is_published(name)]
@@ -112,7 +120,14 @@ def found_runs(
         def wanted(run: str, subject: str, _: str) -> bool:
             return bool(subjects.get(run, {""}) & {"", subject})
 
-        found = pooled(opened, results_of(opened, stored, wanted, processes=cores(), workers=workers))
+        shown = None
+        if figures:
+            from eqlab.publish.report.write import in_report
+
+            every = set().union(*subjects.values())
+            shown = in_report(stored, () if "" in every else every)
+        results = results_of(opened, stored, wanted, processes=cores(), workers=workers, in_full=shown)
+        found = pooled(opened, results)
         return [*with_panels(opened, found), *beside]
 
 

@@ -47,7 +47,7 @@ def work(
     from eqlab.cli.output import errors, harmless, print_json, print_table, say
     from eqlab.cli.results import print_conclusions, print_results, result_json, without_answers
     from eqlab.publish.notebook import conclusions
-    from eqlab.publish.report.write import write_results
+    from eqlab.publish.report.write import in_report, write_results
     from eqlab.runs.ask import Listener, run
     from eqlab.runs.parallel import cores, results_of
 
@@ -83,7 +83,8 @@ def work(
     for subject, lost in outcome.lost.items():
         out.print(harmless(f"{_name(subject)}: {lost}"), markup=False, style="red")
     stored = store.find_run(outcome.run)
-    ((_, results),) = scored = results_of(store, [stored], processes=cores())
+    shown = None if as_json or beside else in_report([stored])
+    ((_, results),) = scored = results_of(store, [stored], processes=cores(), in_full=shown)
     whole = together(store, stored) if together else None
     if beside:
         results = [replace(result, tables=(*beside(result), *result.tables)) for result in results]

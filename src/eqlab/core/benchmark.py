@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
+import msgspec
+
 from eqlab.core.answers import Answer, Reading
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import ItemScore, Norms, Result
@@ -74,8 +76,7 @@ class Asking:
         return round(self.temperature + failed * self.temperature_step, 6)
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(msgspec.Struct, frozen=True, gc=False):
     """A planned trial with all its attempts, as scoring gets it."""
 
     trial: Trial

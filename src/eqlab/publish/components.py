@@ -5,7 +5,7 @@ import base64
 import hashlib
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -18,7 +18,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from msgspec import structs
 
 from eqlab.comparison.contender import mode_name, subject_name
@@ -27,6 +27,7 @@ from eqlab.comparison.scores import ScoreLine, Surface, score_table, sort_values
 from eqlab.core import text
 from eqlab.core.answers import in_words
 from eqlab.core.results import Column, ItemScore, Result, Table
+from eqlab.core.runs import PEOPLE
 from eqlab.publish import sections
 from eqlab.publish.groups import Group, Row
 from eqlab.tables import forest
@@ -154,6 +155,47 @@ def failures(result: Result) -> list[ItemScore]:
     return [item for item in result.items if not text.is_number(item.score) and item.text][:FAILURES]
 
 
+def level_of(values: Mapping[str, Any], key: str, far: Collection[str] = (), most: int = 200) -> Markup:
+    """One value of an answer or a reference; marked where it is `far` off."""
+    if key not in values:
+        return Markup("none")
+    shown = escape(text.visible(text.short(text.level(values[key]), most)))
+    return Markup(f"<mark>{shown}</mark>") if key in far else shown
+
+
+def levels_line(values: Mapping[str, Any], keys: Sequence[str], far: Collection[str] = ()) -> Markup:
+    """An answer or a reference in a line."""
+    named = (f"{escape(text.visible(text.short(key, 40)))} {level_of(values, key, far, 80)}" for key in keys)
+    return Markup(", ".join(named))
+
+
+_SILENT = 100
+"""Items without a score and without a word that are looked at for one that has blanks to show."""
+
+
+def items_shown(results: int, result: Result) -> list[int] | None:
+    """The places of the items whose words a page of so many results may show, where these are all that it shows of
+    words; None: it shows more."""
+    if result.transcripts or result.beside_people or result.others or result.subject == PEOPLE:
+        return None
+    items = in_points(result).items
+    places = {id(item): place for place, item in enumerate(items)}
+    found, silent, unscored = 0, 0, []
+    for item in items:
+        if text.is_number(item.score) or item.status is None:
+            continue
+        unscored.append(item)
+        found += bool(item.words)
+        silent += not item.words  # its text may be blanks
+        if found == FAILURES:
+            break
+        if silent > _SILENT:
+            return None
+    worst, best = extremes(scored_items(replace(result, items=items)))
+    shown = (*items[: item_rows(results)], *unscored, *worst, *best)
+    return list(dict.fromkeys(places[id(item)] for item in shown))
+
+
 def spread(scores: Sequence[float], items: int) -> str:
     """The distribution of the scores, lowest first, of so many items in words."""
     missing = items - len(scores)
@@ -176,9 +218,10 @@ def page_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         bytecode_cache=_Compiled(),
+        auto_reload=False,
     )
     for called in (
-        estimates_table, extremes, failures, in_points,
+        estimates_table, extremes, failures, in_points, level_of, levels_line,
         group_table, took_table, spread, shared_caveats, scored_items, scores_of,
         mode_name, subject_name, html_table, against_reference, rank_text, sections.heat_of, sections.apart_of,
         sections.no_links, sections.length_of, figures.course, figures.mark,

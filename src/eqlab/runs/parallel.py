@@ -3,16 +3,17 @@
 import gc
 import os
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, nullcontext
 from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from eqlab.core.results import Result
 from eqlab.runs.context import Known
-from eqlab.runs.score import Job, result_of
+from eqlab.runs.score import Chosen, Job, result_of
 from eqlab.store.access import open_sqlite_reader
+from eqlab.store.kept_scores import KeptScores
 from eqlab.store.reader import Reader, StoredRun
 
 if TYPE_CHECKING:
@@ -65,17 +66,23 @@ def results_of(
     *,
     processes: int = 1,
     workers: WorkerProcesses | None = None,
+    in_full: Chosen | None = None,
 ) -> list[tuple[StoredRun, list[Result]]]:
     """Runs with their results; on so many processes, or with the `workers` that a command has. `wanted(run, subject,
-    benchmark)` chooses."""
+    benchmark)` chooses. `in_full`: the items whose words are needed, where others may come without; scores of many
+    answers are kept then, and not made again."""
     chosen = [[pair for pair in run.config.pairs() if wanted(run.id, pair[0], pair[1].name)] for run in runs]
     jobs = [(run, *pair) for run, pairs in zip(runs, chosen, strict=True) for pair in pairs]
     with nullcontext(workers) if workers else WorkerProcesses(min(processes, len(jobs))) as pool:
-        if pool.count > 0 and len(jobs) > 1 and _planned(store, jobs) >= MANY:
-            found = _in_parallel(store, jobs, pool)
-        else:
-            known = Known(store)
-            found = [result_of(known, job) for job in jobs]
+        many = len(jobs) > 1 and (pool.count > 0 or in_full is not None) and _planned(store, jobs) >= MANY
+        in_full = in_full if many else None
+        with closing(KeptScores(store.where)) as kept:
+            known = Known(store, kept=kept if in_full else None)
+            revisions = {run.id: _revision(store, run.id) if in_full else "" for run in runs}
+            if many and pool.count > 0:
+                found = _in_parallel(known, jobs, pool, revisions, in_full)
+            else:
+                found = [result_of(known, job, revisions[job[0].id], in_full) for job in jobs]
     results = iter(found)
     return [(run, [next(results) for _ in pairs]) for run, pairs in zip(runs, chosen, strict=True)]
 
@@ -85,30 +92,43 @@ def cores() -> int:
     return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def _in_parallel(store: Reader, jobs: Sequence[Job], workers: WorkerProcesses) -> list[Result]:
+def _revision(store: Reader, run: str) -> str:
+    """What the answers of a run that is finished are known by; empty while some are missing."""
+    progress = store.progress(run).values()
+    if any(answered < planned for answered, planned in progress):
+        return ""
+    return f"{store.attempts_of(run)} {sum(planned for _, planned in progress)}"
+
+
+def _in_parallel(
+    known: Known,
+    jobs: Sequence[Job],
+    workers: WorkerProcesses,
+    revisions: Mapping[str, str],
+    in_full: Chosen | None,
+) -> list[Result]:
     """Results in the order of the jobs. Workers begin with the first, this process with the last, until they meet;
     benchmark by benchmark, so that few processes load the same one and read its trials."""
     kinds = {name: place for place, name in enumerate(dict.fromkeys(config.name for _, _, config in jobs))}
     order = sorted(range(len(jobs)), key=lambda place: kinds[jobs[place][2].name])
-    submitted = [workers.submit(_result_in_worker, store.where, jobs[place]) for place in order]
+    given = [(jobs[place], revisions[jobs[place][0].id], in_full) for place in order]
+    submitted = [workers.submit(_result_in_worker, known.store.where, *one) for one in given]
     results: dict[int, Result] = {}
-    known = Known(store)
     while submitted and submitted[-1].cancel():
         submitted.pop()
-        place = order[len(submitted)]
-        results[place] = result_of(known, jobs[place])
+        results[order[len(submitted)]] = result_of(known, *given[len(submitted)])
     results |= {place: one.result() for place, one in zip(order, submitted, strict=False)}
     return [results[place] for place in range(len(jobs))]
 
 
-def _result_in_worker(where: str, job: Job) -> Result:
-    return result_of(_known(where), job)
+def _result_in_worker(where: str, job: Job, revision: str, in_full: Chosen | None) -> Result:
+    return result_of(_known(where), job, revision, in_full)
 
 
 @cache
 def _known(where: str) -> Known:
     """In another process: what it knows of its own store."""
-    return Known(open_sqlite_reader(where) or _open_fully(where))
+    return Known(open_sqlite_reader(where) or _open_fully(where), kept=KeptScores(where))
 
 
 def _open_fully(where: str) -> Reader:

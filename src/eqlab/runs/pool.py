@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 
+from msgspec import structs
+
 from eqlab.core.benchmark import Scored
 from eqlab.core.plural import many
 from eqlab.core.results import Result
@@ -77,5 +79,5 @@ def _scored(store: Reader, runs: Sequence[str], subject: str, config: BenchmarkC
         most = -1
         for scored in store.scored(run, subject, config.name):
             most = max(most, scored.repeat)
-            yield replace(scored, repeat=before + scored.repeat)
+            yield structs.replace(scored, repeat=before + scored.repeat)
         before += most + 1

@@ -1,7 +1,7 @@
 """Every subject's result on every benchmark of some runs, scored again from the stored answers."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +9,7 @@ from msgspec import structs
 
 from eqlab.analysis.norms import percentile
 from eqlab.benchmarks.registry import load
-from eqlab.core.answers import STATUSES, Answer, replaced
+from eqlab.core.answers import STATUSES, Answer, final, replaced
 from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Context, Normed, Scored, Seated
 from eqlab.core.errors import DataError
 from eqlab.core.results import ItemScore, Norms, Result, Results
@@ -17,7 +17,7 @@ from eqlab.core.runs import OWN, PEOPLE, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.core.text import people
 from eqlab.models.prices import known_prices, usage_of
 from eqlab.runs.context import Known, StoreContext
-from eqlab.store.kept_scores import without_texts
+from eqlab.store.kept_scores import Kept, without_texts
 from eqlab.store.reader import Reader, StoredRun
 
 EMBEDDED_CAVEAT = (
@@ -203,18 +203,21 @@ def _with_shown(items: Sequence[ItemScore], scored: Sequence[Scored]) -> tuple[I
     return tuple(item if item.shown else structs.replace(item, shown=shown.get(item.trial, "")) for item in items)
 
 
-def result_of(known: Known, job: Job, revision: str = "") -> Result:
+Chosen = Callable[[Result], Collection[int] | None]
+"""The places of the items whose words are needed; None: of all, or more than items."""
+
+
+def result_of(known: Known, job: Job, revision: str = "", in_full: Chosen | None = None) -> Result:
     """One result of a run. `revision`: what its answers are known by, where figures without texts will do; they are
-    kept then, and taken from what was kept."""
+    kept then, and taken from what was kept. `in_full`: the items that come with their words all the same."""
     stored, subject, asked = job
     model = next((model for model in stored.config.models if model.subject == subject), None)
     context = StoreContext(known, asked, model)
-    result = _kept(known, job, context, revision) if revision else None
+    result = _kept(known, job, context, revision, in_full) if revision else None
     if result is None:
         result = _answered(subject, asked, known.store.scored(stored.id, subject, asked.name), context, model)
-        if revision:
-            result = without_texts(result)
-            _keep(known, job, context, revision, result)
+        if revision or in_full:
+            result = _without_texts(known, job, context, revision, result, in_full)
     result = _finished(result, asked, context)
     if subject == PEOPLE:
         result = replace(result, caveats=(*_of_study(known, stored.id), *result.caveats))
@@ -240,24 +243,100 @@ def _of_study(known: Known, run: str) -> Iterator[str]:
             )
 
 
-def _kept(known: Known, job: Job, context: StoreContext, revision: str) -> Result | None:
+def _kept(known: Known, job: Job, context: StoreContext, revision: str, in_full: Chosen | None) -> Result | None:
     if known.kept is None or not (stamp := _stamp(job, context.model, revision)):
         return None
     for whole in ("", known.total):
         found = known.kept.get(key_of(job), f"{stamp} {whole}")
-        if found and (not found[1] or not known.studies()):
-            if found[1]:
+        if found and (not found.looked or not known.studies()):
+            if found.looked:
                 known.looked.add(job[2].name)
-            return found[0]
+            return _with_texts(known, job, found, in_full) if in_full else found.result
     return None
 
 
-def _keep(known: Known, job: Job, context: StoreContext, revision: str, result: Result) -> None:
+def _with_texts(known: Known, job: Job, kept: Kept, in_full: Chosen) -> Result | None:
+    """A kept result with the words of some items, from the store; None where these cannot be had without scoring."""
+    stored, subject, asked = job
+    places = in_full(kept.result)
+    if places is None or not kept.texts.keys() >= set(places):
+        return None
+    items = list(kept.result.items)
+    named = [(items[place].trial, items[place].repeat) for place in places]
+    answered = known.store.scored(stored.id, subject, asked.name, named=named)
+    scored = {(one.trial.id, one.repeat): one for one in answered}
+    for place in places:
+        item = items[place]
+        items[place] = _told(item, scored[item.trial, item.repeat], asked, by_item=kept.texts[place])
+    return replace(kept.result, items=tuple(items))
+
+
+def _told(item: ItemScore, scored: Scored, asked: BenchmarkConfig, *, by_item: bool) -> ItemScore:
+    """A kept item with its words: as the benchmark shows the trial by itself, or from the answer that counts."""
+    if by_item:
+        alone = load(asked.name).item(scored, asked.options)
+        words = {name: getattr(alone, name) for name in ("text", "shown", *_DROPPED)}
+        return structs.replace(item, **words | {"shown": alone.shown or scored.trial.stimulus})
+    answer = final(scored.attempts)
+    text = answer.text if answer else ""
+    return structs.replace(item, text=text, shown=scored.trial.stimulus, words_absent=None)
+
+
+_DROPPED = ("values", "reference", "reasons", "words_absent")
+
+
+def _without_texts(
+    known: Known, job: Job, context: StoreContext, revision: str, result: Result, in_full: Chosen | None
+) -> Result:
+    """A result as it is kept and, where some items need their words, as it is needed."""
+    lean = without_texts(result)
+    chosen = in_full(result) if in_full else ()
+    if revision:
+        texts, kept = _put_back(known, job, result, lean, chosen or ())
+        _keep(known, job, context, revision, kept, texts)
+    if chosen is None:
+        return result
+    items = list(lean.items)
+    for place in chosen:
+        items[place] = result.items[place]
+    return replace(lean, items=tuple(items))
+
+
+def _put_back(
+    known: Known, job: Job, result: Result, lean: Result, places: Collection[int]
+) -> tuple[dict[int, bool], Result]:
+    """The items whose words would come back from the store to the letter, tried on each of them; and the result as it
+    is kept, with the numbers of those that cannot be had from their trial alone."""
+    stored, subject, asked = job
+    named = [(result.items[place].trial, result.items[place].repeat) for place in places]
+    found = known.store.scored(stored.id, subject, asked.name, named=named) if named else ()
+    scored = {(one.trial.id, one.repeat): one for one in found}
+    texts, items = {}, list(lean.items)
+    for place in places:
+        item, bare = result.items[place], items[place]
+        one = scored.get((item.trial, item.repeat))
+        if one is None:
+            continue
+        if _told(bare, one, asked, by_item=True) == item:
+            texts[place] = True
+            continue
+        numbers = all(isinstance(value, int | float) for value in (*item.values.values(), *item.reference.values()))
+        bare = structs.replace(bare, values=item.values, reference=item.reference) if numbers else bare
+        if _told(bare, one, asked, by_item=False) == item:
+            texts[place], items[place] = False, bare
+    return texts, replace(lean, items=tuple(items))
+
+
+def _keep(
+    known: Known, job: Job, context: StoreContext, revision: str, result: Result, texts: Mapping[int, bool]
+) -> None:
     """Where other runs counted, their answers are part of the stamp; where people might have, nothing is kept."""
     looked = job[2].name in known.looked
-    if known.kept is None or (looked and known.studies()) or not (stamp := _stamp(job, context.model, revision)):
+    if known.kept is None or (looked and (not known.total or known.studies())):
         return
-    known.kept.put(key_of(job), f"{stamp} {known.total if looked else ''}", result, looked=looked)
+    if stamp := _stamp(job, context.model, revision):
+        whole = known.total if looked else ""
+        known.kept.put(key_of(job), f"{stamp} {whole}", result, looked=looked, texts=texts)
 
 
 def key_of(job: Job) -> tuple[str, str, str, str]:

@@ -6,14 +6,16 @@ import os
 import sqlite3
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from itertools import repeat
+from operator import attrgetter
 from pathlib import Path
 from sys import intern
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -37,6 +39,19 @@ _TABLE = """
 """
 
 
+Texts = Mapping[int, bool]
+"""Places of items whose words can be put back from the store: by the benchmark's own view of the trial, or (False) from
+the answer and the trial, with the figures that were kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    result: Result
+    texts: Texts
+    looked: bool
+    """Whether other runs of the store counted for it."""
+
+
 def without_texts(result: Result) -> Result:
     """A result whose items and talks are figures: a fifth of the memory."""
     talks = tuple(structs.replace(talk, lines=()) for talk in result.transcripts)
@@ -44,9 +59,9 @@ def without_texts(result: Result) -> Result:
 
 
 def _lean(item: ItemScore) -> ItemScore:
-    return structs.replace(
-        item, item=intern(item.item), trial=intern(item.trial), title=intern(item.title), text="", shown="",
-        values={}, reference={}, reasons={}, words_absent=item.words,
+    return ItemScore(  # by place: by name it takes thrice the time
+        intern(item.item), intern(item.trial), item.repeat, item.status, item.score, intern(item.title), "", {}, {}, {},
+        item.attempts, item.points, item.group, item.topics, "", item.words, item.worst, item.cluster,
     )  # fmt: skip
 
 
@@ -58,22 +73,23 @@ class KeptScores:
         self._connection: sqlite3.Connection | None = None
         self._closed = False
 
-    def get(self, key: Key, stamp: str) -> tuple[Result, bool] | None:
-        """What was kept under this stamp, and whether other runs of the store counted for it."""
+    def get(self, key: Key, stamp: str) -> "Kept | None":
+        """What was kept under this stamp."""
         found = self._do(
             "SELECT looked, result FROM kept WHERE run = ? AND subject = ? AND benchmark = ? AND item_set = ? "
             "AND stamp = ?", (*key, _stamp(stamp)),
         )  # fmt: skip
         try:
-            return (unpacked(found[0][1]), bool(found[0][0])) if found else None
+            return Kept(*unpacked(found[0][1]), bool(found[0][0])) if found else None
         except (zlib.error, msgspec.MsgspecError, LookupError, TypeError, ValueError):
             return None  # damaged: it is scored, and kept, again
 
-    def put(self, key: Key, stamp: str, result: Result, *, looked: bool) -> None:
+    def put(self, key: Key, stamp: str, result: Result, *, looked: bool, texts: "Texts | None" = None) -> None:
         """Keep a result without texts, unless it would come back as another."""
         with suppress(msgspec.MsgspecError, TypeError, ValueError, OverflowError):
-            packed = pack(result)
-            if _same(unpacked(packed), result):
+            packed = pack(result, texts or {})
+            kept, _ = unpacked(packed)
+            if pack(kept, texts or {}) == packed and _bare(kept) == _bare(result):  # to the last digit and type
                 self._do("REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", (*key, _stamp(stamp), looked, packed))
 
     def _do(self, query: str, values: Sequence[Any]) -> list[Any]:
@@ -150,9 +166,9 @@ _FIELDS = ItemScore.__struct_fields__
 _DEFAULTS = structs.asdict(ItemScore("", "", 0, None, None))
 
 
-def pack(result: Result) -> bytes:
+def pack(result: Result, texts: Texts = MappingProxyType({})) -> bytes:
     """A result without texts."""
-    columns = {name: [getattr(item, name) for item in result.items] for name in _FIELDS}
+    columns = dict(zip(_FIELDS, zip(*map(attrgetter(*_FIELDS), result.items), strict=True), strict=False))
     told: dict[str, Any] = {}
     for name, column in columns.items():
         if name in _SHARED:
@@ -161,12 +177,12 @@ def pack(result: Result) -> bytes:
         elif any(value != _DEFAULTS[name] for value in column):
             told[name] = column
     bare = replace(result, items=())
-    body = [len(result.items), told, msgspec.msgpack.encode(bare, enc_hook=_plain)]
+    body = [len(result.items), told, msgspec.msgpack.encode(bare, enc_hook=_plain), list(texts.items())]
     return zlib.compress(msgspec.msgpack.encode(body, enc_hook=_plain), 1)
 
 
-def unpacked(packed: bytes) -> Result:
-    count, told, bare = msgspec.msgpack.decode(zlib.decompress(packed))
+def unpacked(packed: bytes) -> tuple[Result, Texts]:
+    count, told, bare, texts = msgspec.msgpack.decode(zlib.decompress(packed))
     columns: list[Any] = []
     for name in _FIELDS:
         column = told.get(name)
@@ -179,7 +195,7 @@ def unpacked(packed: bytes) -> Result:
         else:
             columns.append(column)
     items = tuple(ItemScore(*row) for row in zip(*columns, strict=True))
-    return replace(_decoder().decode(bare), items=items)
+    return replace(_decoder().decode(bare), items=items), dict(texts)
 
 
 @cache
@@ -192,11 +208,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"{type(value).__name__} is not kept")
-
-
-def _same(kept: Result, result: Result) -> bool:
-    """To the last digit and type, not-a-numbers included."""
-    return pack(kept) == pack(result) and _bare(kept) == _bare(result)
 
 
 def _bare(result: Result) -> str:

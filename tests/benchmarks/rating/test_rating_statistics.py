@@ -218,7 +218,7 @@ def test_the_headline_of_several_arms_is_the_best_share():
 def test_ratings_that_cannot_be_read_make_a_result_invalid():
     scored = judged(study(10), human)
     broken = [
-        replace(one, attempts=(structs.replace(one.attempts[0], status="unparseable", values={}),))
+        structs.replace(one, attempts=(structs.replace(one.attempts[0], status="unparseable", values={}),))
         if index % 2
         else one
         for index, one in enumerate(scored)
@@ -232,7 +232,7 @@ def test_ratings_that_cannot_be_read_make_a_result_invalid():
 
 def test_other_snapshots_of_the_judge_are_said():
     scored = judged(study(4), human)
-    scored[0] = replace(scored[0], attempts=(structs.replace(scored[0].attempts[0], model="some-model-2"),))
+    scored[0] = structs.replace(scored[0], attempts=(structs.replace(scored[0].attempts[0], model="some-model-2"),))
     result = BENCHMARK.score("judge:j", scored, JUDGING)
     assert result.rules["snapshot"] == "some-model-1, some-model-2"
 
@@ -423,7 +423,7 @@ def test_at_equal_length_is_undefined_where_all_replies_are_equally_long():
 
 def repeated(rows, rate, times):
     """The same judge asked again and again; it says the same each time."""
-    return [replace(one, repeat=repeat) for repeat in range(times) for one in judged(rows, rate)]
+    return [structs.replace(one, repeat=repeat) for repeat in range(times) for one in judged(rows, rate)]
 
 
 def some_rated(prompts=150):

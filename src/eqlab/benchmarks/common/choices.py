@@ -10,11 +10,11 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from string import ascii_uppercase
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec import structs
 
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
@@ -178,8 +178,7 @@ def _within(label: str, text: str) -> bool:
     return re.search(before + re.escape(label) + after, text) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True, gc=False):
     """One trial with the answer that counts."""
 
     trial: Trial

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from eqlab.benchmarks.dialogue.trials import PERSON, End, end_of
 from eqlab.core.answers import final
 from eqlab.core.benchmark import ReplyRow, Scored, Turn
@@ -16,8 +18,7 @@ _OUTCOMES: dict[End, Outcome] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True, gc=False):
     seat: Literal["speaker", "listener"]
     text: str
     emotion: int | None = None

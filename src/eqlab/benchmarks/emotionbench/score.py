@@ -1,9 +1,9 @@
 """From a subject's answers to its measures: which attempt counts, the instrument's scores, and where each belongs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from eqlab.analysis.two_samples import Sample
@@ -19,8 +19,7 @@ WHOLE = "all items"
 """The sum over all items of an instrument that defines no overall score; labelled so wherever it is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Administration:
+class Administration(msgspec.Struct, frozen=True, gc=False):
     """One planned trial with the attempt that counts."""
 
     trial: Trial

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
 from eqlab.benchmarks.common.outcome import count_outcomes
 from eqlab.benchmarks.common.people import template
@@ -51,8 +53,7 @@ from eqlab.core.trials import Trial
 UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab study init rating')"
 
 
-@dataclass(frozen=True, slots=True)
-class GivenReply:
+class GivenReply(msgspec.Struct, frozen=True, gc=False):
     """One planned trial with the reply that counts."""
 
     trial: Trial

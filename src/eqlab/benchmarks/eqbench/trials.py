@@ -9,9 +9,11 @@ and question 36's own heading is unknown. `strict` keeps that; `names` mends it 
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.benchmarks.common.reading import read_json
@@ -312,8 +314,7 @@ _REVISED_MENDED = _REVISED | {"de": re.compile(r"(?:Überarbeitete|Revidierte)[^
 _SEVERAL_WORDS = re.compile(r"\W")
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(msgspec.Struct, frozen=True, gc=False):
     """What a reply holds. A pass that could not be read is None, and so are both when no score is above zero:
     the published code computes the v1 score as a gate for v2 too, and that needs a sum above zero."""
 
@@ -490,8 +491,7 @@ def read_answer(trial: Trial, answer: Answer, rules: EqBenchRules) -> Scores:
     return Scores(chosen if complete else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True, gc=False):
     """A planned question with the attempt that counts."""
 
     scored: Scored

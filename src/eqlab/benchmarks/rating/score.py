@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from msgspec import structs
+
 from eqlab.benchmarks.rating import judge, pairs, people
 from eqlab.benchmarks.rating.rated import Outcome, RatedReply, as_result, is_people, rated
 from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES, RatingOptions, prompt_sha256
@@ -100,7 +102,7 @@ def with_people(scored: Iterable[Scored], people: People) -> Iterator[Scored]:
             if who not in there and any(same_scale(scale, asked) for asked in trial.form.scales):
                 more.append([*who, value])
         if more:
-            one = replace(one, trial=replace(trial, key={**key, name: [*key.get(name, ()), *more]}))
+            one = structs.replace(one, trial=replace(trial, key={**key, name: [*key.get(name, ()), *more]}))
         yield one
 
 
@@ -126,7 +128,7 @@ def with_choices(scored: Iterable[Scored], choices: Choices) -> Iterator[Scored]
         own = choices.get((key["prompt"], frozenset((first, second))), []) if first != second else []
         if own:
             human = [[rater, points if shown == first else 1 - points] for rater, shown, points in own]
-            one = replace(one, trial=replace(one.trial, key={**key, "people": human}))
+            one = structs.replace(one, trial=replace(one.trial, key={**key, "people": human}))
         yield one
 
 

@@ -1,7 +1,8 @@
 """From runs in a store to their report on disk."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import quote
@@ -14,6 +15,7 @@ from eqlab.publish.groups import RunRecord, group
 from eqlab.runs.panel import with_panels
 from eqlab.runs.parallel import WorkerProcesses, results_of
 from eqlab.runs.pool import pooled
+from eqlab.runs.score import Chosen
 from eqlab.store.reader import Reader, StoredRun
 from eqlab.tables.cells import markdown_table, safe
 
@@ -41,8 +43,18 @@ def write_report(
     named = [stored] if isinstance(stored, str | StoredRun) else stored
     runs = [store.find_run(one) if isinstance(one, str) else one for one in named]
     with WorkerProcesses(processes) as workers:
-        found = with_panels(store, pooled(store, results_of(store, runs, workers=workers)))
+        shown = None if items else in_report(runs)
+        found = with_panels(store, pooled(store, results_of(store, runs, workers=workers, in_full=shown)))
         return write_results([*found, *beside], where, items=items, workers=workers)
+
+
+def in_report(runs: Sequence[StoredRun], subjects: Collection[str] = ()) -> Chosen:
+    """The items whose words a report of these runs shows, or of some of their subjects; pages of items show all. Seeds
+    of one model become one result, and the fewer results, the more items."""
+    from eqlab.publish.components import items_shown
+
+    pairs = ((subject, config.name) for run in runs for subject, config in run.config.pairs())
+    return partial(items_shown, len({pair for pair in pairs if not subjects or pair[0] in subjects}))
 
 
 def write_results(
