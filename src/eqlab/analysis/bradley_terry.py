@@ -296,9 +296,7 @@ class Davidson:
         raise FitError("The strengths did not converge.", "Give a prior_sd.")
 
 
-def jackknife(
-    model: Davidson, theta: Floats, information: Floats, counts: Any, units: int
-) -> tuple[Floats, Floats]:
+def jackknife(model: Davidson, theta: Floats, information: Floats, counts: Any, units: int) -> tuple[Floats, Floats]:
     """Pseudo-values n·θ̂ − (n − 1)·θ̂₍₋ᵢ₎ of strengths (models × units) and of δ, each unit left out by one Newton step
     with its own information taken away. A unit whose absence leaves the model unidentified counts by its gradient."""
     moved = np.empty((units, model.size))
