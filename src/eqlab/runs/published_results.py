@@ -133,10 +133,8 @@ _scored: dict[tuple[Any, ...], Result] = {}
 
 
 def _score(run: PublishedRun) -> Result:
-    """A file is scored once a process: a view, a board and a comparison ask for the same ones again and again."""
-    if not run.texts:
-        return score(run)
-    key = (run.model, run.sha256, run.items_sha256, *sorted(run.options.items()))
+    """Each is scored once a process: a view, a board and a comparison ask for the same ones again and again."""
+    key = (run.model, run.sha256, run.texts, run.items_sha256, *sorted(run.options.items()))
     if key not in _scored:
         _scored[key] = score(run)
     return _scored[key]
