@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -152,6 +153,7 @@ def fits(pattern: str, text: str) -> bool:
     return re.fullmatch(".*?".join(parts), text) is not None
 
 
+@cache
 def every_pattern() -> dict[str, list[str]]:
     """By file."""
     found = {

@@ -24,6 +24,7 @@ from postgres import OwnPostgres, own_postgres
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
+gc.disable()  # until every test is known
 pytest_plugins = ["ending"]
 ROOT = Path(__file__).parent.parent
 os.environ["EQLAB_ITEMS"] = "open"  # whatever the machine's cache holds; tests of `--items auto` take it away
@@ -78,9 +79,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests stay to the end: the garbage collector need not look through them again and again."""
+    """Modules and tests stay to the end: the garbage collector need not look through them again and again, nor be
+    called after every 700 objects."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
+    gc.enable()
 
 
 def absent(what: str) -> NoReturn:

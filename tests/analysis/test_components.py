@@ -219,9 +219,12 @@ def test_a_single_speaker_tells_nothing_of_speakers():
 
 def test_the_cheapest_design_is_found_and_none_is_a_value():
     grid = {"persona": (20, 50, 100, 200), "speaker": (2, 4, 8, 16)}
-    best = needed(VARIANCE, 8.0, grid, subject="listener")
-    every = [one for one in precision_table(VARIANCE, grid, subject="listener") if one.half_width <= 8.0]
-    assert math.prod(best.sizes.values()) == min(math.prod(one.sizes.values()) for one in every)
+    for difference in (False, True):
+        every = precision_table(VARIANCE, grid, subject="listener", difference=difference)
+        for wanted in {one.half_width for one in every}:
+            best = needed(VARIANCE, wanted, grid, subject="listener", difference=difference)
+            enough = [one for one in every if one.half_width <= wanted]
+            assert best == min(enough, key=lambda one: (math.prod(one.sizes.values()), one.half_width))
     assert needed(VARIANCE, 0.1, grid, subject="listener") is None
 
 

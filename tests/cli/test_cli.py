@@ -203,6 +203,13 @@ def test_asking_can_be_imported_without_what_answers_need():
     assert done.stdout.strip() == "[]"
 
 
+def test_a_study_is_served_and_replies_are_judged_without_what_fits_models():
+    """Every process of `study serve` would load it."""
+    code = "import sys, eqlab.runs.judge, eqlab.study.build_design\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.stats"}.isdisjoint(done.stdout.split())
+
+
 SLOW = [
     "eqlab.core.study",
     "aiohttp",

@@ -132,7 +132,7 @@ def exported(request, tmp_path_factory):
 
 def test_the_script_in_the_export_finds_the_numbers_again_without_eqlab(exported):
     _, folder = exported
-    again = without_eqlab(folder / "out")
+    again = without_eqlab(folder / "out", apart=True)
     assert again.wrong == []
     assert len(again.same) >= 2
 

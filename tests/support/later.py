@@ -1,4 +1,4 @@
-"""A library that few tests need, imported by the first that does: both processes of a run collect every test."""
+"""A library that few tests need, imported by the first that does: each process of a run collects every test."""
 
 from importlib import import_module
 from typing import Any
@@ -15,6 +15,8 @@ class Later:
         return getattr(module, self._name) if self._name else module
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # pytest looks for wrapped fixtures in whatever a module of tests holds
+            raise AttributeError(name)
         return getattr(self._imported(), name)
 
     def __call__(self, *arguments: Any, **more: Any) -> Any:

@@ -9,11 +9,10 @@ ranked like scores. With several judges their spread is added (`two_way`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from eqlab.analysis.arrays import Floats, Ints, codes, count_levels
 from eqlab.analysis.ordinal_likelihood import FitError
@@ -297,9 +296,7 @@ class Davidson:
         raise FitError("The strengths did not converge.", "Give a prior_sd.")
 
 
-def jackknife(
-    model: Davidson, theta: Floats, information: Floats, counts: sparse.csr_array, units: int
-) -> tuple[Floats, Floats]:
+def jackknife(model: Davidson, theta: Floats, information: Floats, counts: Any, units: int) -> tuple[Floats, Floats]:
     """Pseudo-values n·θ̂ − (n − 1)·θ̂₍₋ᵢ₎ of strengths (models × units) and of δ, each unit left out by one Newton step
     with its own information taken away. A unit whose absence leaves the model unidentified counts by its gradient."""
     moved = np.empty((units, model.size))
@@ -330,6 +327,9 @@ def check_connected(cells: Cells, names: tuple[str, ...], free: tuple[bool, ...]
         raise UsageError("There is no new model to fit: all are anchors.")
     if prior is not None:
         return
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
     anchor = len(names)  # all anchors count as one
     node = np.array([index if fitted else anchor for index, fitted in enumerate(free)])
     beats: list[tuple[int, int]] = []
@@ -347,7 +347,9 @@ def check_connected(cells: Cells, names: tuple[str, ...], free: tuple[bool, ...]
         )
 
 
-def _counts(rows: Ints, columns: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+def _counts(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
+    from scipy import sparse
+
     return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
 

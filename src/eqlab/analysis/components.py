@@ -340,17 +340,22 @@ def needed(
     each level of a facet costing `cost` on top. None if no design of the grid reaches it."""
     if half_width <= 0:
         raise UsageError("A half width is above 0.")
-    precisions = [
-        precision
-        for precision in precision_table(variance, grid, subject=subject, difference=difference, fixed=fixed)
-        if precision.half_width <= half_width
-    ]
 
-    def price(precision: PlannedPrecision) -> float:
-        extra = sum((cost or {}).get(name, 0.0) * size for name, size in precision.sizes.items())
-        return math.prod(precision.sizes.values()) + extra
+    def price(sizes: Mapping[str, int]) -> float:
+        extra = sum((cost or {}).get(name, 0.0) * size for name, size in sizes.items())
+        return math.prod(sizes.values()) + extra
 
-    return min(precisions, key=lambda one: (price(one), one.half_width), default=None)
+    largest = {facet: max(sizes, default=1) for facet, sizes in grid.items()}
+    if Z95 * planned(variance, largest, subject=subject, difference=difference, fixed=fixed).se > half_width + 1e-9:
+        return None  # an error is smallest in the largest design, and no quantile of t is below the normal one
+    cheapest: PlannedPrecision | None = None
+    for sizes in sorted(_combinations(grid), key=price):
+        if cheapest is not None and price(sizes) > price(cheapest.sizes):
+            break
+        precision = planned(variance, sizes, subject=subject, difference=difference, fixed=fixed)
+        if precision.half_width <= half_width and (cheapest is None or precision.half_width < cheapest.half_width):
+            cheapest = precision
+    return cheapest
 
 
 def _check(variance: Mapping[str, float], sizes: Mapping[str, int], subject: str) -> None:

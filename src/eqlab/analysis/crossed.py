@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.linalg import lapack
-from scipy.sparse.linalg import splu
 
 from eqlab.analysis.arrays import Floats, Ints
 
@@ -103,6 +100,8 @@ class Factor:
             self._cross_over = cross / self.diagonal
             self._schur: _SparseFactor | _DenseFactor = _DenseFactor(block - self._cross_over @ cross.T)
             return
+        from scipy import sparse
+
         rows = [np.arange(n), *(first for first in layout.small_codes for _ in layout.small_codes)]
         columns = [np.arange(n), *(second for _ in layout.small_codes for second in layout.small_codes)]
         block = _sparse([np.ones(n), *data], rows, columns, (n, n))
@@ -162,6 +161,8 @@ class _SparseFactor:
     """A sparse positive definite matrix by LU without pivoting."""
 
     def __init__(self, matrix: Any) -> None:
+        from scipy.sparse.linalg import splu
+
         self._lu = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         pivots = self._lu.U.diagonal()
         if not np.all(pivots > 0):
@@ -185,17 +186,20 @@ class _DenseFactor:
     """A dense positive definite matrix by Cholesky."""
 
     def __init__(self, matrix: Any) -> None:
+        from scipy.linalg import lapack
+
+        self._lapack: Any = lapack
         self._chol, failed = lapack.dpotrf(matrix, lower=1)
         if failed:
             raise np.linalg.LinAlgError(_NOT_DEFINITE)
         self.log_det = 2.0 * float(np.log(np.diag(self._chol)).sum())
 
     def solve(self, right: Floats) -> Floats:
-        solution, _ = lapack.dpotrs(self._chol, right.reshape(len(right), -1), lower=1)
+        solution, _ = self._lapack.dpotrs(self._chol, right.reshape(len(right), -1), lower=1)
         return np.asarray(solution).reshape(right.shape)
 
     def inverse(self) -> Floats:
-        inverse, _ = lapack.dpotri(self._chol, lower=1)
+        inverse, _ = self._lapack.dpotri(self._chol, lower=1)
         return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
 
 
@@ -212,4 +216,6 @@ def _small_factor(matrix: Any) -> _SparseFactor | _DenseFactor:
 
 
 def _sparse(data: list[Floats], rows: list[Ints], columns: list[Ints], shape: tuple[int, int]) -> Any:
+    from scipy import sparse
+
     return sparse.csr_array((np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=shape)

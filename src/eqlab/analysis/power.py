@@ -8,11 +8,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import proportion_bounds
-from eqlab.analysis.sequential import inflation, obrien_fleming, outlook
+from eqlab.analysis.sequential import inflation, obrien_fleming, outlook, root
 from eqlab.analysis.special import chdtri, chndtr, expit, fdtri, ncfdtr, nctdtr, ndtr, ndtri, stdtrit
 from eqlab.core.errors import UsageError
 from eqlab.core.plural import many
@@ -131,7 +130,7 @@ class DecidingModel:
 
     def log_odds(self, share: float) -> float:
         """What brings the highest category from the baseline to this share."""
-        return float(brentq(lambda shift: marginal_top(self.threshold - shift, self._spread) - share, -15.0, 15.0))
+        return root(lambda shift: marginal_top(self.threshold - shift, self._spread) - share, -15.0, 15.0)
 
     @property
     def _spread(self) -> float:
@@ -193,9 +192,7 @@ class DecidingModel:
         most = 0.999 - baseline
         if most <= 0 or self.power(self.log_odds(baseline + most), raters) < power:
             return None
-        return float(
-            brentq(lambda gap: self.power(self.log_odds(baseline + gap), raters) - power, 1e-6, most, xtol=1e-5)
-        )
+        return root(lambda gap: self.power(self.log_odds(baseline + gap), raters) - power, 1e-6, most, xtol=1e-5)
 
 
 def deciding_model(
@@ -203,7 +200,7 @@ def deciding_model(
 ) -> DecidingModel:
     """With the published spreads and the threshold that gives the baseline share."""
     spread = math.hypot(SD_RATER, SD_PROMPT, sd_reply)
-    top = float(brentq(lambda threshold: marginal_top(threshold, spread) - baseline, -15.0, 15.0))
+    top = root(lambda threshold: marginal_top(threshold, spread) - baseline, -15.0, 15.0)
     return DecidingModel(prompts, ratings_per_rater, top, sd_reply, alpha=alpha)
 
 
@@ -242,7 +239,7 @@ def published() -> dict[str, Any]:
 def _components(baseline: float) -> PowerComponents:
     """The published spreads, with the threshold that gives the baseline share."""
     spread = math.hypot(SD_RATER, SD_PROMPT)
-    top = float(brentq(lambda threshold: marginal_top(threshold, spread) - baseline, -15.0, 15.0))
+    top = root(lambda threshold: marginal_top(threshold, spread) - baseline, -15.0, 15.0)
     return PowerComponents((top,), SD_RATER, SD_PROMPT)
 
 
@@ -379,7 +376,7 @@ def chi_square_power(w: float, n: float, df: int, alpha: float = 0.05) -> float:
 
 def chi_square_n(w: float, df: int, alpha: float = 0.05, power: float = 0.95) -> ChiSquarePower:
     critical = chdtri(df, alpha)
-    noncentrality = float(brentq(lambda x: 1.0 - float(chndtr(critical, df, x)) - power, 1e-6, 1e4))
+    noncentrality = root(lambda x: 1.0 - float(chndtr(critical, df, x)) - power, 1e-6, 1e4)
     exact = noncentrality / w**2
     return ChiSquarePower(w, alpha, power, df, noncentrality, exact, math.ceil(exact - 1e-9))
 
@@ -511,7 +508,7 @@ def log_odds_for_gap(components: PowerComponents, p_other: float) -> float:
     """The log-odds difference that brings the highest category to the share `p_other`."""
     spread = math.hypot(components.sd_rater, components.sd_prompt)
     top = components.thresholds[-1]
-    return float(brentq(lambda shift: marginal_top(top - shift, spread) - p_other, -15.0, 15.0))
+    return root(lambda shift: marginal_top(top - shift, spread) - p_other, -15.0, 15.0)
 
 
 def marginal_top(threshold: float, spread: float) -> float:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.optimize import minimize
 
 from eqlab.analysis.arrays import Floats, Labels, codes, count_levels
 from eqlab.analysis.crossed import Factor, Layout, Term
@@ -100,6 +98,8 @@ def variances(
     """`terms` are names of factors or crossings such as "listener:persona"; without them, every factor but the fixed
     one. `fixed` names a factor each level of which has its own mean (the effects are then named by its levels, else
     there is one, "mean"). None where the terms cannot be told apart from each other or from the residual."""
+    from scipy.optimize import minimize
+
     y = np.asarray(values, dtype=float)
     if y.ndim != 1 or not np.isfinite(y).all() or any(len(labels) != len(y) for labels in factors.values()):
         raise UsageError("Variance components need one finite value, and one level of every factor, per answer.")
@@ -157,6 +157,8 @@ def _fixed(factors: Mapping[str, Labels], fixed: str | None, n: int) -> tuple[Fl
 def _mivque(y: Floats, x: Floats, random: Sequence[Term]) -> Floats | None:
     """Quadratic unbiased estimates from tr(QV_iQV_j)·σ² = y′QV_iQy, Q the projection off X; None if they are not
     unique. V_i = Z_iZ_i′, the last is the identity."""
+    from scipy import sparse
+
     basis = np.linalg.qr(x)[0]
     e = y - basis @ (basis.T @ y)
     z = [sparse.csr_array((np.ones(len(y)), (np.arange(len(y)), t.codes)), (len(y), t.n_levels)) for t in random]
@@ -235,6 +237,8 @@ class _Model:
     def _covariance(self, gammas: Floats, sigma: float) -> Floats | None:
         """Inverse of ½tr(PV_iPV_j) over the components that are not 0; those stay at 0 (their variance is not known).
         All from C = Z′PZ, for PVP = P gives the terms with the residual."""
+        from scipy import sparse
+
         n, terms = len(self.y), self.layout.terms
         columns = np.concatenate([t.codes + part.start for t, part in zip(terms, self.layout.slices, strict=True)])
         z = sparse.csr_array((np.ones(len(columns)), (np.tile(np.arange(n), len(terms)), columns)))

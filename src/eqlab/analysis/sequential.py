@@ -4,12 +4,11 @@ O'Brien–Fleming-like spending, 2 − 2Φ(z_α/4/√t) on each side (Lan & DeMe
 recursive numerical integration (Armitage, McPherson & Rowe 1969)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.optimize import brentq
 
 from eqlab.analysis.arrays import Flags, Floats
 from eqlab.analysis.special import ndtr, ndtri
@@ -72,7 +71,7 @@ def outlook(design: SequentialDesign, drift: float) -> Outlook:
 
 def drift_for_power(design: SequentialDesign, power: float = 0.8) -> float:
     """The drift at which the design has this power."""
-    return float(brentq(lambda drift: outlook(design, drift).power - power, 0.0, 12.0, xtol=1e-6))
+    return root(lambda drift: outlook(design, drift).power - power, 0.0, 12.0, xtol=1e-6)
 
 
 def inflation(design: SequentialDesign, power: float = 0.8) -> float:
@@ -124,7 +123,7 @@ def _bound(state: _State, time: float, target: float) -> float:
     """The bound that is crossed first at this look with probability `target`."""
     if target < 1e-14:
         return _REACH
-    return float(brentq(lambda bound: _crossing(state, time, bound, 0.0) - target, 0.5, _REACH, xtol=1e-10))
+    return root(lambda bound: _crossing(state, time, bound, 0.0) - target, 0.5, _REACH, xtol=1e-10)
 
 
 @cache
@@ -158,3 +157,10 @@ def _crossed(drawn: Floats, bound: float) -> Flags:
     first, second = drawn.mean(axis=2)
     crossed: Flags = (se > 0) & (np.abs(first - second) >= bound * se)
     return crossed
+
+
+def root(function: Callable[[float], float], low: float, high: float, xtol: float = 2e-12) -> float:
+    """Where a function changes its sign, by Brent's method."""
+    from scipy.optimize import brentq
+
+    return float(brentq(function, low, high, xtol=xtol))

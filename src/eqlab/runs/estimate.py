@@ -114,11 +114,12 @@ def forecasts(prepared: Prepared, store: Reader | None, prices: Prices, *, batch
     seats = seated(prepared)
     models = [*prepared.config.models, *seats.values()]
     counting = {model.subject: _Counting(model, prices.of(model)) for model in models}
+    alike: dict[str, dict[str, Totals]] = {}  # models of the same settings take the same tokens
     for model in prepared.config.models:
         own = {"": counting[model.subject]} | {seat: counting[other.subject] for seat, other in seats.items()}
         waiting, answered = _waiting(prepared, model, store if stored else None)
         counting[model.subject].answered = answered
-        _count(prepared, waiting, own)
+        _count(prepared, waiting, own, alike.setdefault(repr([(seat, one.limits) for seat, one in own.items()]), {}))
     return [counting[model.subject].forecast(batch) for model in models]
 
 
@@ -128,7 +129,7 @@ def forecast_of(
     """What these trials of the run's one benchmark take of a model."""
     (name,) = prepared.asked
     counting = _Counting(model, price)
-    _count(prepared, ((name, trial, ()) for trial in trials), {"": counting})
+    _count(prepared, ((name, trial, ()) for trial in trials), {"": counting}, {})
     return counting.forecast(batch)
 
 
@@ -192,6 +193,11 @@ class _Counting:
         effort = self._settings.chosen.get("effort")
         self.thinks = not is_local(self.model) and effort != "none" and (effort is not None or self._may_think())
 
+    @property
+    def limits(self) -> tuple[Settings, bool]:
+        """All that decides how long replies may be."""
+        return self._settings, self.thinks
+
     def _may_think(self) -> bool:
         return _thinks(self.model, self.price)
 
@@ -217,14 +223,17 @@ class _Counting:
         )
 
 
-def _count(prepared: Prepared, waiting: Iterable[Waiting], by_seat: Mapping[str, _Counting]) -> None:
+def _count(
+    prepared: Prepared, waiting: Iterable[Waiting], by_seat: Mapping[str, _Counting], known: dict[str, Totals]
+) -> None:
     """Repeats of one trial are counted once and added as often as they come."""
-    known: dict[str, Totals] = {}
     for name, trial, before in waiting:
-        found = known.get(trial.id)
-        if found is None or before:
+        if before:
             found = _ahead(prepared.asked[name], before, trial, by_seat)
-            known[trial.id] = found
+        elif trial.id in known:
+            found = known[trial.id]
+        else:
+            found = known[trial.id] = _ahead(prepared.asked[name], before, trial, by_seat)
         for seat, totals in found.items():
             by_seat[seat].add(*totals)
 

@@ -99,7 +99,7 @@ class PublishedReader:
 
     def results(self, wanted: Sequence[str] = ()) -> Iterator[PublishedResult]:
         for run in self.runs(wanted):
-            yield PublishedResult(run, score(run))
+            yield PublishedResult(run, _score(run))
 
     def read(self, path: Path) -> PublishedRun:
         """One result file, wherever it is."""
@@ -109,7 +109,7 @@ class PublishedReader:
 
     def file_result(self, path: Path) -> PublishedResult:
         run = self.read(path)
-        return PublishedResult(run, score(run))
+        return PublishedResult(run, _score(run))
 
     def _asked(self, version: str, language: str, revision: bool) -> AskedQuestions:
         key = (version, language, revision)
@@ -127,6 +127,17 @@ class PublishedReader:
                 return _shipped_questions(options["revision"])
         files = read_sources(sources, self._folder)
         return asked_of_questions(benchmark.questions(files, options), items_sha256(files), options)
+
+
+_scored: dict[tuple[Any, ...], Result] = {}
+
+
+def _score(run: PublishedRun) -> Result:
+    """Each is scored once a process: a view, a board and a comparison ask for the same ones again and again."""
+    key = (run.model, run.sha256, run.texts, run.items_sha256, *sorted(run.options.items()))
+    if key not in _scored:
+        _scored[key] = score(run)
+    return _scored[key]
 
 
 @cache

@@ -67,11 +67,11 @@ class ImportedLog:
 
 def read_inspect(path: Path, model: str = "") -> Log:
     """An Inspect log, `.eval` or `.json`. Raises UsageError without Inspect, which alone knows both."""
+    digest = _sha256(path)  # a file that is not there is said before seconds of imports
     try:
         from inspect_ai.log import read_eval_log
     except ModuleNotFoundError as error:
         raise UsageError("Reading Inspect's logs needs an extra.", "pip install 'eqlab[inspect]'") from error
-    digest = _sha256(path)
     try:
         log = read_eval_log(str(path), resolve_attachments=True)
     except (ValueError, KeyError, OSError, EOFError) as error:

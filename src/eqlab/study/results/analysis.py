@@ -483,11 +483,14 @@ def imported_sources(root: Traversable, first: Iterable[str]) -> dict[str, bytes
     """Every module that these files of the package lead to by imports, inside functions too, with its source. Packages
     are imported with what is in them; the package's own `__init__`, which only leads to its verbs, is left out."""
     found: dict[str, bytes] = {}
-    todo = list(first)
+    todo, looked_at = list(first), set[str]()
     while todo:
         name = todo.pop()
+        if name in looked_at:
+            continue
+        looked_at.add(name)
         place = root.joinpath(*name.split("/"))
-        if name in found or not place.is_file():
+        if not place.is_file():
             continue
         found[name] = place.read_bytes().replace(b"\r\n", b"\n")
         text = found[name].decode()

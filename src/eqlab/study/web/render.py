@@ -7,10 +7,13 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.resources import files
+from types import CodeType
 from typing import Any, Literal
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from starlette.responses import HTMLResponse, Response
 
 from eqlab.core.forms import Form, Number, Scale, Several, Writing
@@ -53,6 +56,23 @@ class File:
         return Response(self.packed if packed else self.body, headers=headers, media_type=self.type)
 
 
+class _Compiled(BytecodeCache):
+    """Templates are compiled once a process, however many applications it has."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], CodeType] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._codes.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if bucket.code is not None:
+            self._codes[bucket.key, bucket.checksum] = bucket.code
+
+
+_compiled = _Compiled()
+
+
 class Renderer:
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
@@ -65,6 +85,7 @@ class Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
             auto_reload=False,
+            bytecode_cache=_compiled,
         )
         self._environment.globals["asset"] = lambda name: f"/static/{name}?v={self.files[name].version}"
         self._environment.filters["clock"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
@@ -103,7 +124,8 @@ def mail_parts(text: str) -> tuple[str, str, str] | None:
     return (text[: found.start()], found.group(), text[found.end() :]) if found else None
 
 
-def _read_files() -> dict[str, File]:
+@cache
+def _read_files() -> Mapping[str, File]:
     found = {}
     for one in (files("eqlab.study.web") / "static").iterdir():
         ending = one.name.rsplit(".", 1)[-1]
