@@ -24,7 +24,7 @@ from eqlab.store.study.researchers import note, read_audit, write_note
 from eqlab.store.study.studies import set_status
 from eqlab.study.results import redo_script
 from eqlab.study.results.analysis import _ROOTS, analyse, analysis_code, analysis_libraries, imported_sources
-from eqlab.study.results.bundle import redo
+from eqlab.study.results.bundle import exported_breaks, redo
 from eqlab.study.results.export import export_all, export_table
 from eqlab.study.results.participants import read_participants
 from eqlab.study.results.public import publish
@@ -536,6 +536,35 @@ def test_a_changed_export_is_found_out(locked, tmp_path):
     path.write_text(path.read_text().replace('\\"rating\\": 1', '\\"rating\\": 3', 1))
     with pytest.raises(DataError, match=r"records\.jsonl is not the file"):
         redo(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("done", "told"),
+    [
+        ("banned", "1 person whose answers were erased or shut out"),
+        ("looked", "1 look before the planned number was reached"),
+        ("closed", "when the study was closed"),
+    ],
+)
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_an_export_that_calls_its_results_more_than_they_are_is_found_out(settled, clock, tmp_path, done, told):
+    """One cell of study.json: what it says is held against the chain, the audit trail and the events beside it."""
+    person = rate(settled, "a", (1, 2, 3))
+    if done == "banned":
+        settled.send_away(person, "banned", "ada")
+    elif done == "looked":
+        analyse(settled, "ada")
+    if done == "closed":
+        set_status(settled, "closed", "ada")
+    else:
+        rate(settled, "b", (1, 2, 3))
+    export_all(settled, tmp_path / "out", "ada")
+    assert exported_breaks(tmp_path / "out", 0.0) == []
+    path = tmp_path / "out" / "study.json"
+    about = json.loads(path.read_text())
+    about["standing"] |= {"label": "confirmatory", "confirmatory": True, "looks": [], "closed_early": False}
+    path.write_text(json.dumps(about))
+    assert exported_breaks(tmp_path / "out", 0.0) == [f"what it says of its results leaves out {told}"]
 
 
 def test_the_export_has_every_text_position_seed_and_hash(locked, tmp_path):

@@ -23,6 +23,7 @@ from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import LOOKS, AuditEntry, audit_of, note
 
 Label = Literal["confirmatory", "interim", "exploratory", "simulated"]
+_TAKEN_OUT = ("erased", "banned", "released")
 SAMPLE = "finished in a planned place, until the last is filled or the study is closed"
 """Who is in the result, as plans since 0.3 freeze it. Nothing that happens later changes it, except that people may
 delete their answers."""
@@ -194,9 +195,8 @@ def standing(
         ruled = lock is not None and "sample" in lock.plan
         links = read_chain(connection, study)
         place = _places_in(links)
-        removed = _removed(connection, study, [entry for entry in entries if place(entry) >= 0])
-        locked = max((entry for entry in entries if entry.action == "locked"), key=place, default=None)
-        looks = [entry for entry in entries if entry.action in LOOKS and not _rehearsed(entry, locked, place)]
+        removed = _removed(_told(connection, study), entries, place)
+        looks = _looks(entries, place)
         end = min((entry for entry in entries if entry.action == "closed"), key=place, default=None) if ruled else None
         ends = _ends(connection, study, links)
         full = _full(links, planned) if ruled else None
@@ -219,7 +219,7 @@ def standing(
     if ruled and removed.untold and not torn:
         torn.append(f"no event tells that {people(removed.untold)} was shut out, and the audit trail does")
     reason = _objection(lock, first, late, removed, now) or "; ".join(torn)
-    filled = full.at if full and not (end and 0 <= place(end) < full.number) else None
+    filled = full.at if full and _in_time(full, end, place) else None
     if filled is None and ruled and len(in_time) >= planned > 0:  # from before there was a chain
         filled = max(one.at for one in in_time)
     closed_early = end is not None and filled is None
@@ -345,13 +345,45 @@ def _rehearsed(look: AuditEntry, locked: AuditEntry | None, place: Place) -> boo
     return look.detail.get("label") == "simulated" and (locked is None or _before(look, locked, place))
 
 
-def _removed(connection: Connection, study: str, entries: Sequence[AuditEntry]) -> _Removed:
-    query = select(events.c.kind, events.c.detail).where(
-        events.c.study_id == study, events.c.kind.in_(("erased", "banned", "released"))
+def _looks(entries: Sequence[AuditEntry], place: Place) -> list[AuditEntry]:
+    locked = max((entry for entry in entries if entry.action == "locked"), key=place, default=None)
+    return [entry for entry in entries if entry.action in LOOKS and not _rehearsed(entry, locked, place)]
+
+
+def _in_time(full: Link, end: AuditEntry | None, place: Place) -> bool:
+    """Whether the last place was filled before the study was closed."""
+    return end is None or not 0 <= place(end) < full.number
+
+
+def untold(
+    standing: PlanStanding, links: Sequence[Link], entries: Sequence[AuditEntry], told: Sequence[tuple[str, Any]]
+) -> list[str]:
+    """What an export's chain, audit trail and events (kind, detail) tell against what it says of its results."""
+    if standing.lock is None or "sample" not in standing.lock.plan:
+        return []
+    place = _places_in(links)
+    removed = _removed([one for one in told if one[0] in _TAKEN_OUT], entries, place)
+    taken = removed.unlocked + removed.by_researcher + removed.untold
+    early = sum(map(_early_look, _looks(entries, place)))
+    end = min((entry for entry in entries if entry.action == "closed"), key=place, default=None)
+    full = _full(links, standing.planned)
+    closed_early = end is not None and place(end) >= 0 and not (full and _in_time(full, end, place))
+    said = (
+        (standing.confirmatory and taken, f"{people(taken)} whose answers were erased or shut out"),
+        (len(standing.looks) < early, f"{many(early, 'look')} before the planned number was reached"),
+        (standing.confirmatory and closed_early != standing.closed_early, "when the study was closed"),
     )
-    told = [(row.kind, json.loads(row.detail)) for row in connection.execute(query)]
+    return [f"what it says of its results leaves out {words}" for is_so, words in said if is_so]
+
+
+def _told(connection: Connection, study: str) -> list[tuple[str, Any]]:
+    query = select(events.c.kind, events.c.detail).where(events.c.study_id == study, events.c.kind.in_(_TAKEN_OUT))
+    return [(row.kind, json.loads(row.detail)) for row in connection.execute(query)]
+
+
+def _removed(told: Sequence[tuple[str, Any]], entries: Sequence[AuditEntry], place: Place) -> _Removed:
     ours = [(kind, detail) for kind, detail in told if detail.get("by") == "researcher" or detail.get("shut_out")]
-    shut_out = sum(entry.action in ("banned", "released") for entry in entries)
+    shut_out = sum(entry.action in ("banned", "released") and place(entry) >= 0 for entry in entries)
     shut_out_told = sum(detail.get("shut_out", 0) if kind == "erased" else 1 for kind, detail in ours)
     return _Removed(
         sum(bool(detail.get("answered_unlocked")) for _, detail in told),

@@ -18,7 +18,7 @@ from eqlab.core.runs import RunConfig, config_from_json, config_to_json, is_simu
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
 from eqlab.store.study.chain import ENDS, Link, against_notes, against_tables, against_turns, broken, given_of
-from eqlab.store.study.lock import Lock, PlanStanding
+from eqlab.store.study.lock import Lock, PlanStanding, untold
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records
 from eqlab.store.study.researchers import AuditEntry
@@ -110,9 +110,12 @@ def exported_breaks(folder: Path, since: float) -> list[str]:
     there = {row.person: row for row in records.people if row.assigned_at is not None or row.state in ENDS}
     given = {person: [given_of(row) for row in own] for person, own in records.answers.items()}
     told = [(event.person, event.kind, event.detail) for event in records.events]
-    notes = [(one["at"], one["who"], one["action"], one["detail"]) for one in about.get("audit", ()) if one["study"]]
+    entries = [AuditEntry(**one) for one in about.get("audit", ()) if one["study"]]
+    notes = [(one.at, one.who, one.action, one.detail) for one in entries]
+    stands = standing_from_plain(about["standing"])
     turns = {row["id"]: row["trial"] for row in _lines(folder, RECORDS) if row["table"] == "turns"}
     against = against_tables(design, links, there, given, since, told)
+    against += untold(stands, links, entries, [(kind, detail) for _, kind, detail in told])
     return [*broken(links), *against, *against_turns(turns), *against_notes(links, notes)]
 
 
