@@ -17,6 +17,7 @@ from eqlab.core.errors import DataError, StoreError
 from eqlab.core.moves import Arrival
 from eqlab.core.runs import is_simulated
 from eqlab.store.schema import events, places, studies
+from eqlab.store.study.chain import extend
 from eqlab.store.study.lock import lock_plan, standing
 from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.records import clear_simulated, erase_person
@@ -452,6 +453,49 @@ def test_a_locked_study_takes_no_simulated_people(make_participation):
     lock_plan(participation, "1")
     with pytest.raises(TurnedAway, match="simulated"):
         simulated(participation, 1)
+
+
+@pytest.mark.parametrize("state", ["banned", "returned"])
+def test_whom_a_rehearsal_shuts_out_is_nobody(make_participation, clock, state):
+    participation = make_participation(arms=("a",), batches=2, size=4)
+    person = participation.admit(Arrival("x", "en", simulated=True))
+    take(participation, person, until="trial")
+    participation.send_away(person, state, "ada")
+    clear_simulated(participation, "ada")
+    clock.now += 1
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    clock.now += 1
+    for name in "ab":
+        rate(participation, name, (1, 2, 3))
+    assert standing(participation, *analysis_code(), analysis_libraries()).label == "confirmatory"
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_who_leaves_while_the_last_place_is_filled_leaves_it_shut_or_comes_first(settled, clock, monkeypatch):
+    """Chain and places must agree on whether the study was full: else an honest one would look refilled."""
+    gone = rate(settled, "a", (1, 2, 3))
+    last = settled.arrive("b", "en")
+    view = take(settled, last, until="trial")
+    while view.number < view.total - 1:
+        settled.save(last, view.number, view.attempt, answer_for(view))
+        view = settled.look(last)
+    filling, leaving = threading.Event(), threading.Event()
+
+    def slowly(*happened):
+        extend(*happened)
+        filling.set()
+        leaving.wait(0.5)
+
+    monkeypatch.setattr("eqlab.store.study.places.extend", slowly)
+    save = threading.Thread(target=lambda: settled.save(last, view.number, view.attempt, answer_for(view)))
+    save.start()
+    assert filling.wait(30)
+    erase_person(settled, gone, "person")
+    leaving.set()
+    save.join()
+    if settled.look(settled.arrive("c", "en")).state != "full":
+        rate(settled, "c", (1, 2, 3))
+    assert standing(settled, *analysis_code(), analysis_libraries()).label == "confirmatory"
 
 
 def test_a_study_that_has_begun_takes_no_simulated_people(make_participation):

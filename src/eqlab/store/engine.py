@@ -307,7 +307,8 @@ def kept_copy(engine: Engine) -> Path | None:
 
 def _copies(engine: Engine) -> list[Path]:
     path = _copy_path(engine, "*") if engine.dialect.name == "sqlite" else None
-    return list(path.parent.glob(path.name)) if path is not None else []
+    found = path.parent.glob(path.name) if path is not None else ()
+    return [copy for copy in found if not copy.name.endswith(("-wal", "-shm", "-journal"))]
 
 
 def erase_in_copies(engine: Engine, study: str, person: str, turns: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select, update
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
 from eqlab.core.plural import many
-from eqlab.core.runs import SIMULATED
+from eqlab.core.runs import SIMULATED, is_simulated
 from eqlab.core.text import people
 from eqlab.store.engine import kept_copy, snapshot, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
@@ -383,7 +383,12 @@ def _told(connection: Connection, study: str) -> list[tuple[str, Any]]:
 
 def _removed(told: Sequence[tuple[str, Any]], entries: Sequence[AuditEntry], place: Place) -> _Removed:
     ours = [(kind, detail) for kind, detail in told if detail.get("by") == "researcher" or detail.get("shut_out")]
-    shut_out = sum(entry.action in ("banned", "released") and place(entry) >= 0 for entry in entries)
+    shut_out = sum(
+        entry.action in ("banned", "released")
+        and place(entry) >= 0
+        and not is_simulated(str(entry.detail.get("person", "")))
+        for entry in entries
+    )
     shut_out_told = sum(detail.get("shut_out", 0) if kind == "erased" else 1 for kind, detail in ours)
     return _Removed(
         sum(bool(detail.get("answered_unlocked")) for _, detail in told),

@@ -208,7 +208,7 @@ class Participation:
         do not know."""
         now = self.clock()
         with writing(self.store.engine) as connection:
-            take_turn(connection, f"places {self.study.id}")
+            take_turn(connection, f"panel {self.study.id}")
             seen = select(panel_events.c.event).where(
                 panel_events.c.study_id == self.study.id, panel_events.c.event == event
             )
@@ -228,7 +228,6 @@ class Participation:
         kind = "released" if state == "returned" else "banned"
         now = self.clock()
         with writing(self.store.engine) as connection:
-            take_turn(connection, f"places {self.study.id}")
             if state == "returned" and lock_person(connection, self.study.id, person).state in ENDED:
                 return  # nothing is left to be released
             self._let_go(connection, now, person, state, kind, {"by": "researcher"})

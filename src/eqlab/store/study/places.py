@@ -160,7 +160,8 @@ def renew(connection: Connection, study: str, renewals: Sequence[Renewal]) -> No
 
 
 def finish(connection: Connection, study: str, place: int, person: str) -> bool:
-    """False when somebody else has the place."""
+    """False when somebody else has the place. In turns with whoever leaves one: both know whether the study is full."""
+    take_turn(connection, f"places {study}")
     return bool(connection.execute(_DONE, {"study": study, "place": place, "who": person}).rowcount)
 
 
