@@ -72,6 +72,19 @@ def test_a_connection_that_says_nothing_is_closed(served):
         assert closed_within(silent, 5)
 
 
+@pytest.mark.parametrize("before", [1, 2, 5])
+def test_half_a_head_after_requests_sent_together_is_not_waited_for(served, before):
+    whole = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with connect(served) as connection:
+        connection.sendall(whole * before)
+        replies = b""
+        while replies.count(b"HTTP/1.1 ") < before:
+            replies += connection.recv(65536)
+        time.sleep(0.2)
+        connection.sendall(b"GET /health HTTP/1.1\r\n")
+        assert closed_within(connection, 10)
+
+
 def test_a_body_that_trickles_is_refused_with_a_reason(served):
     with connect(served) as slow:
         head = b"POST /s/small/resume HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n"

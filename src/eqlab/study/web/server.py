@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eqlab.core.errors import UsageError
 from eqlab.study.web.log import LOG_CONFIG
-from eqlab.study.web.settings import ServerSettings
+from eqlab.study.web.settings import ServerSettings, network_of
 
 if TYPE_CHECKING:
     from eqlab.study.served_study import ServedStudy
@@ -212,7 +212,7 @@ class TimedProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         peer = transport.get_extra_info("peername")
-        self.address = peer[0] if peer else ""
+        self.address = network_of(peer[0]) if peer else ""
         self.others.open[self.address] += 1
         self._wait()
         self.others.make_room(self)
@@ -239,6 +239,7 @@ class TimedProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         self.others.idle[self] = None
         super().on_response_complete()  # which takes up a request that has come meanwhile
+        self._seen = self.cycle
         if not self.cycle.response_complete:
             self.others.idle.pop(self, None)
 

@@ -74,6 +74,17 @@ def check_secret(secret: str) -> bytes:
     return plain.encode()
 
 
+def network_of(address: str) -> str:
+    """What counts as one client: an IPv4 address, or the /64 that one household has of IPv6."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return "unknown"
+    if found.version == 4:
+        return address
+    return str(ipaddress.ip_network(f"{address}/64", strict=False))
+
+
 def is_local(host: str, public_url: str) -> bool:
     """Whether only this machine can reach the server."""
     names = [host] + ([urlsplit(public_url).hostname or ""] if public_url else [])

@@ -29,7 +29,7 @@ from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.credentials import PasswordGate
 from eqlab.study.web.guard import parse_cookies
 from eqlab.study.web.render import Renderer
-from eqlab.study.web.settings import ServerSettings, is_local
+from eqlab.study.web.settings import ServerSettings, is_local, network_of
 
 _MOST_ADDRESSES = 50_000
 """Addresses remembered; the one not seen for longest is forgotten first."""
@@ -202,17 +202,6 @@ class VisitLimiter:
         if len(self._buckets) > _MOST_ADDRESSES:
             self._buckets.popitem(last=False)
         return allowed
-
-
-def network_of(address: str) -> str:
-    """What counts as one client: an IPv4 address, or the /64 that one household has of IPv6."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return "unknown"
-    if found.version == 4:
-        return address
-    return str(ipaddress.ip_network(f"{address}/64", strict=False))
 
 
 def is_loopback(address: str) -> bool:
