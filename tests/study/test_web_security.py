@@ -13,7 +13,8 @@ from eqlab.store.schema import answers
 from eqlab.store.study.participation import Participation
 from eqlab.study.web.guard import parse_cookies, same_origin
 from eqlab.study.web.log import where
-from eqlab.study.web.site import Cookies, VisitLimiter, network_of
+from eqlab.study.web.settings import network_of
+from eqlab.study.web.site import Cookies, VisitLimiter
 
 # -- cookies -------------------------------------------------------------------------------------------------------
 

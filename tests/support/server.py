@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import re
+from typing import Any
 
 from aiohttp import web
 
@@ -90,7 +91,10 @@ def application(latency: float, *, streams: bool = False) -> web.Application:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         head = {"id": "bench", "object": "chat.completion.chunk", "created": 0, "model": model}
-        pieces = [{"index": 0, "delta": {"content": word}, "finish_reason": None} for word in _PIECES.findall(text)]
+        words = _PIECES.findall(text)
+        pieces: list[dict[str, Any]] = [
+            {"index": 0, "delta": {"content": word}, "finish_reason": None} for word in words
+        ]
         pieces.append({"index": 0, "delta": {}, "finish_reason": "stop"})
         usage = {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420}
         events = [{**head, "choices": [piece]} for piece in pieces] + [{**head, "choices": [], "usage": usage}]

@@ -33,8 +33,8 @@ from eqlab.study.served_study import ServedStudy
 from eqlab.study.web import api, pages, researcher
 from eqlab.study.web.guard import RequestGuard
 from eqlab.study.web.log import say
-from eqlab.study.web.settings import ServerSettings
-from eqlab.study.web.site import Site, client_of, network_of, site_of, study_of
+from eqlab.study.web.settings import ServerSettings, network_of
+from eqlab.study.web.site import Site, client_of, site_of, study_of
 
 _HEALTHY = 2.0
 """Seconds for which a write that worked is believed."""

@@ -36,8 +36,8 @@ from eqlab.study.served_study import ServedStudy
 from eqlab.study.texts import Texts
 from eqlab.study.web import talk
 from eqlab.study.web.render import Block, blocks, columns, questions
-from eqlab.study.web.settings import device_class
-from eqlab.study.web.site import Site, Visit, client_of, is_https, network_of, redirect, study_of, visit_of
+from eqlab.study.web.settings import device_class, network_of
+from eqlab.study.web.site import Site, Visit, client_of, is_https, redirect, study_of, visit_of
 
 SIMULATED = "x-eqlab-simulated"
 """Header with which a simulated person says so."""
