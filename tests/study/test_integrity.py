@@ -585,7 +585,7 @@ def test_a_changed_export_is_found_out(locked, tmp_path):
 @pytest.mark.parametrize(
     ("done", "told"),
     [
-        ("banned", "1 person whose answers were erased or shut out"),
+        ("banned", "that answers were erased or shut out (1 person)"),
         ("looked", "1 look before the planned number was reached"),
         ("closed", "when the study was closed"),
     ],

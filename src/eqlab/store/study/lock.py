@@ -369,7 +369,7 @@ def untold(
     full = _full(links, standing.planned)
     closed_early = end is not None and place(end) >= 0 and not (full and _in_time(full, end, place))
     said = (
-        (standing.confirmatory and taken, f"{people(taken)} whose answers were erased or shut out"),
+        (standing.confirmatory and taken > 0, f"that answers were erased or shut out ({people(taken)})"),
         (len(standing.looks) < early, f"{many(early, 'look')} before the planned number was reached"),
         (standing.confirmatory and closed_early != standing.closed_early, "when the study was closed"),
     )
