@@ -58,7 +58,7 @@ def head(title: str, *names: str) -> None:
     print("|---" * len(names) + "|")
 
 
-NAMES = {"sqlite": "SQLite, one process", "postgresql": "PostgreSQL, two processes"}
+NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
 
 @contextlib.asynccontextmanager
@@ -202,7 +202,8 @@ def steady(kind: str, people: int, pages: int, every: float, ramp: float) -> Non
         server.stop()
         rows, states, _ = stored(where)
     load.cpu = 1000 * (server.cpu - begun)
-    row(*_seen(NAMES[kind], load), load.acknowledged, rows, states["finished"], load.retries)
+    name = f"{NAMES[kind]}, {'two processes' if workers == '2' else 'one process'}"
+    row(*_seen(name, load), load.acknowledged, rows, states["finished"], load.retries)
 
 
 def _seen(name: str, load: Load) -> tuple[object, ...]:
