@@ -6,9 +6,10 @@ those of the setting that is used: what is faster but changes texts is not used.
     python bench/embedded.py [--limit N] [--settings used no-prefix …] [--benchmarks eqbench …]
 
 `--llama-bench` instead sets tokens a second beside those of llama.cpp's own program, on the same file with as many
-threads, in turns; where it is not on the path, its place is named after it.
+threads, in turns; where it is not on the path, its place is named after it. It is to be built as our wheel is,
+for every processor of the kind (`cmake -DGGML_NATIVE=OFF`). One built for this very machine may stand beside it.
 
-    python bench/embedded.py --llama-bench [PROGRAM] [--times 5]
+    python bench/embedded.py --llama-bench [PROGRAM] [--native PROGRAM] [--times 5]
 """
 
 import argparse
@@ -18,6 +19,7 @@ import json
 import os
 import platform
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -134,7 +136,7 @@ def theirs(program: str, path: str, threads: int, *more: str) -> tuple[float, fl
     return rate("-p", read, "-n", "0"), rate("-p", "0", "-n", written, "-d", read)
 
 
-def beside(program: str, times: int) -> None:
+def beside(program: str, native: str | None, times: int) -> None:
     from eqlab.models.local import open_local
 
     used = open_local("embedded")
@@ -145,22 +147,19 @@ def beside(program: str, times: int) -> None:
         command = [sys.executable, __file__, "--worker", path]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         read, written = json.loads(done.stdout.splitlines()[-1])
-        rounds.append([(read, written), theirs(program, path, threads, *EXACT), theirs(program, path, threads)])
-    heads = (
-        "tokens a second",
-        "eqlab",
-        "llama-bench, no flash attention",
-        "ratio",
-        "aim",
-        "met",
-        "llama-bench as it comes",
-    )
+        rounds.append([(read, written), theirs(program, path, threads, *EXACT)])
+        rounds[-1] += [theirs(native, path, threads)] if native else []
+    heads = ["tokens a second", "eqlab", "llama-bench, no flash attention", "ratio", "aim", "met"]
+    heads += ["built for this machine, flash attention"] if native else []
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for place, what in enumerate((f"a prompt of about {PROMPT} tokens, read", f"{ANSWER} tokens after that, written")):
-        mine, exact, plain = (median(one[side][place] for one in rounds) for side in range(3))
+        mine, exact, *best = (
+            median(side) for side in zip(*([rate[place] for rate in one] for one in rounds), strict=True)
+        )
         ratio = median(one[0][place] / one[1][place] for one in rounds)
         met = "yes" if ratio >= 0.95 else "no"
-        print(f"| {what} | {mine:.1f} | {exact:.1f} | {ratio:.2f} | ≥ 0.95 | {met} | {plain:.1f} |")
+        cells = [what, f"{mine:.1f}", f"{exact:.1f}", f"{ratio:.2f}", "≥ 0.95", met, *(f"{rate:.1f}" for rate in best)]
+        print(f"| {' | '.join(cells)} |")
 
 
 def main() -> None:
@@ -169,11 +168,12 @@ def main() -> None:
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=list(SETTINGS))
     parser.add_argument("--benchmarks", nargs="+", default=["eqbench", "emotionbench", "empathy"])
     parser.add_argument("--llama-bench", nargs="?", const="llama-bench", metavar="PROGRAM", help="instead, beside this")
+    parser.add_argument("--native", default=shutil.which("llama-bench-native"), metavar="PROGRAM", help="its fastest")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.llama_bench:
-        beside(arguments.llama_bench, arguments.times)
+        beside(arguments.llama_bench, arguments.native, arguments.times)
         return
     if arguments.worker.endswith(".gguf"):
         print(json.dumps(ours(arguments.worker)))

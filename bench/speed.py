@@ -6,7 +6,7 @@ other scripts of this folder print: every figure of that page stands between two
 
     python bench/speed.py [--times 5] [--models 1000] [--answers 205900] [--boards 100 4000]
                           [--only start ask talks rank report board] [--write]
-    python bench/speed.py --sections profile large sizes peers study saving streams embedded llama [--write]
+    python bench/speed.py --sections profile large sizes peers study saving streams embedded llama scale [--write]
 """
 
 import argparse
@@ -30,7 +30,7 @@ import runner
 import view
 from loopback import Measured, eqlab, measured, serving
 
-PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "performance.md"
+EVIDENCE = Path(__file__).parent.parent / "docs" / "evidence"
 END = "<!-- end -->"
 SECTIONS = {
     "profile": "runner.py --profile",
@@ -42,8 +42,9 @@ SECTIONS = {
     "streams": "study.py --streams 500",
     "embedded": "embedded.py --benchmarks eqbench",
     "llama": "embedded.py --llama-bench",
+    "scale": "scale.py --sweep 200",
 }
-"""What other scripts measure, each with its place in the page."""
+"""What other scripts measure, each with its place in a page."""
 BLAS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """One thread, so that CPU time is work and not waiting for a neighbour's thread."""
 
@@ -236,13 +237,15 @@ def table(rows: list[Row]) -> str:
 
 
 def write(command: str, text: str) -> None:
-    """Into the page, between the marks of this command."""
+    """Into its page, between the marks of this command."""
     begin = f"<!-- made by bench/{command} -->"
-    before, found, rest = PAGE.read_text(encoding="utf-8").partition(begin)
-    if not found:
-        raise SystemExit(f"{PAGE} has no place for {command}: {begin} … {END}")
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{begin}\n{text}\n{END}{after}", encoding="utf-8")
+    for page in (EVIDENCE / "performance.md", EVIDENCE / "scale.md"):
+        before, found, rest = page.read_text(encoding="utf-8").partition(begin)
+        if found:
+            _, _, after = rest.partition(END)
+            page.write_text(f"{before}{begin}\n{text}\n{END}{after}", encoding="utf-8")
+            return
+    raise SystemExit(f"{EVIDENCE} has no place for {command}: {begin} … {END}")
 
 
 def where() -> str:

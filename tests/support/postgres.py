@@ -46,6 +46,9 @@ class OwnPostgres:
     def stop(self, mode: str = "fast") -> None:
         self._run("pg_ctl", "-w", "-t", _WAIT, "-m", mode, "-D", str(self._data), "stop")
 
+    def pid(self) -> int:
+        return int((self._data / "postmaster.pid").read_text().split()[0])
+
     def _run(self, program: str, *arguments: str) -> None:
         with tempfile.TemporaryFile() as said:  # a pipe would stay open as long as the server runs
             done = subprocess.run(

@@ -34,11 +34,11 @@ class Ledger:
         self.asked: set[str] = set()
         self.answered: set[str] = set()
 
-    def ask(self, prompt: str) -> None:
+    def ask(self, question: str) -> None:
         self.requests += 1
-        self.repeated += prompt in self.asked
-        self.lost += prompt in self.answered
-        self.asked.add(prompt)
+        self.repeated += question in self.asked
+        self.lost += question in self.answered
+        self.asked.add(question)
 
     def as_data(self) -> dict[str, int]:
         return {
@@ -64,11 +64,11 @@ def application(latency: float, *, streams: bool = False) -> web.Application:
     async def chat(request: web.Request) -> web.StreamResponse:
         body = await request.json()
         prompt = body["messages"][-1]["content"]
-        own = ledger
-        own.ask(prompt)
+        own, question = ledger, f"{body['model']}: {prompt}"
+        own.ask(question)
         await asyncio.sleep(latency)
         if request.transport is not None and not request.transport.is_closing():
-            own.answered.add(prompt)
+            own.answered.add(question)
         speaks = "Says: (" in body["messages"][0]["content"]  # a speaker's turn in a talk has a form of its own
         message = {"role": "assistant", "content": _TURN if speaks else answer_to(prompt)}
         if streams and body.get("stream"):
