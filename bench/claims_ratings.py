@@ -30,6 +30,8 @@ class World:
     prompt: float
     reply: float
     cuts: tuple[float, float]
+    taste: float = 0.0
+    """Of what each arm is worth to one rater."""
 
 
 PUBLISHED = (0.642, 0.325)
@@ -59,8 +61,9 @@ def _study(
         seen = np.concatenate([cells[random.permutation(len(cells))] for _ in range(per_reply)])
         for start in range(0, len(seen), each):
             own = random.normal(0, world.rater)
+            likes = random.normal(0, world.taste, 2) if world.taste else (0.0, 0.0)
             for arm, place in seen[start : start + each].tolist():
-                latent = gap * arm + own_prompt[place] + own_reply[arm, place] + own + random.logistic()
+                latent = gap * arm + likes[arm] + own_prompt[place] + own_reply[arm, place] + own + random.logistic()
                 made.values.append(1 + sum(latent > cut for cut in world.cuts))
                 made.arms.append(f"arm {arm}")
                 made.raters.append(count)
@@ -71,11 +74,25 @@ def _study(
 
 def _without_replies(one: Study) -> float:
     """0.1: raters and prompts, the normal distribution."""
+    return _fitted(one, {"rater": one.raters, "prompt": one.prompts}).p
+
+
+def _fitted(one: Study, levels: dict[str, list[Any]]) -> Any:
     from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
 
     column = np.array([arm == "arm 1" for arm in one.arms], dtype=float)
-    terms = [RandomEffect("rater", one.raters), RandomEffect("prompt", one.prompts)]
-    return fit_ordinal(one.values, {"arm 1": column}, terms).contrast({"arm 1": 1.0}).p
+    terms = [RandomEffect(name, own) for name, own in levels.items()]
+    return fit_ordinal(one.values, {"arm 1": column}, terms).contrast({"arm 1": 1.0})
+
+
+def _without_tastes(one: Study) -> float:
+    """0.2: raters, prompts and replies, Student's t."""
+    from eqlab.analysis.special import stdtr
+
+    levels = {"rater": one.raters, "prompt": one.prompts, "reply": list(zip(one.prompts, one.arms, strict=True))}
+    found = _fitted(one, levels)
+    df = min(len(set(one.raters)), len(set(one.prompts))) - 1
+    return 2 * float(stdtr(df, -abs(found.est / found.se)))
 
 
 def _decided(one: Study) -> Any:
@@ -102,6 +119,33 @@ def replies(times: int) -> None:
         f"Rating studies in which the arms do not differ, 60 prompts, ten ratings a rater: how often p < .05 (should "
         f"be .05), {times} studies a row",
         ("a rater sees", "SD of replies (log-odds)", "raters a reply", "raters and prompts (0.1)", "… and replies"),
+        rows,
+    )
+
+
+def tastes(times: int) -> None:
+    """Every rater sees both arms, and likes one of them more: what is that worth, counted as if it were the arms'?"""
+    rows = Rows()
+    for prompts, per_reply, each in ((20, 12, 20), (40, 15, 40)):
+        for spread in (0.0, 0.4, 0.8):
+            random = np.random.default_rng(prompts)
+            world = World(0.9, 0.5, 0.4, (-1.2, 0.3), spread)
+            before = after = fits = 0
+            for _ in range(times):
+                one = _study(random, world, prompts, per_reply, each, both=True)
+                try:
+                    before += _without_tastes(one) < 0.05
+                    contrast = _decided(one).contrasts[0]
+                except _fit_error():
+                    continue
+                fits += 1
+                after += contrast.p < 0.05
+            raters = 2 * prompts * per_reply // each
+            rows.append((f"{raters} raters × {each}", spread, share(before, fits), share(after, fits), times - fits))
+    show(
+        f"Rating studies in which every rater sees both arms, and the arms do not differ: how often p < .05 (should be "
+        f".05), {times} studies a row",
+        ("study", "SD of what an arm is worth to one rater (log-odds)", "without tastes (0.2)", "with them", "no fit"),
         rows,
     )
 

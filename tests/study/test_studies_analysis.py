@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from msgspec import structs
-from small_study import small_design
+from small_study import RATING, small_design
 
 from eqlab.core.forms import Form, Scale
 from eqlab.core.studied import Recovered, Truth, recovered_contrast
@@ -119,6 +119,24 @@ def test_the_plan_names_the_reference():
     (contrast,) = found.planned
     assert (contrast.arm, contrast.reference) == ("a", "b")
     assert found.result.headline.name == "P(Good), a − b"
+
+
+@pytest.mark.parametrize("scales", [(), (RATING,)])
+def test_another_arm_does_not_take_the_place_of_a_reference_that_nobody_rated(scales):
+    design = small_design(arms=("a", "b", "c"), batches=2, size=5, people=6, scales=scales)
+    everybody = rehearse(design, players(design, World(design, Truth(2.0), 3), 36, {"honest": 1}, 3)).people
+    without = people_result(design, [person for person in everybody if person.arm != "a"])
+    assert without.contrasts == ()
+    assert without.result.headline.value is None
+    assert without.result.sentence.startswith("No analysed rating belongs to 'a', with which the plan compares")
+    assert "No rating belongs to the arm 'a'" in without.planned[0].note
+    two = people_result(design, [person for person in everybody if person.arm != "c"])
+    (found,) = two.contrasts
+    assert found.arm == "b"
+    assert found.p_holm == pytest.approx(min(1.0, 2 * found.p))  # two were planned
+    assert two.result.headline.value is not None
+    assert "No analysed rating belongs to 'c'." in two.result.caveats
+    assert not any("No analysed rating" in caveat for caveat in people_result(design, everybody).result.caveats)
 
 
 def test_alpha_of_the_plan_widens_the_interval_and_moves_the_verdict():

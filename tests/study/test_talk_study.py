@@ -247,7 +247,7 @@ def test_nobody_yet_is_said_plainly(design):
     found = people_result([], made.run.benchmarks[0].options)
     assert found.headline.value is None
     assert "none of them has an end" in found.sentence
-    assert contrasts([], "kestrel", 0.05) == ()
+    assert contrasts([], "kestrel", 1, 0.05) == ()
 
 
 # -- the whole ---------------------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
 """The model that a rating study is decided by: arms compared on the log-odds scale, with everything random that another
-study would draw anew: raters, prompts, and the *replies*.
+study would draw anew: raters, prompts, the *replies*, and the *tastes* of raters who see several arms.
 
 An arm has one reply to a prompt, and several raters see that same reply: what is good or bad about it is shared by
 their ratings. Without this (prompt × arm) effect a lucky reply passes for a better arm, the more so the more raters see
-it (docs/evidence/coverage.md: false alarms). Crossed cumulative-logit model as in ordinal.py; every two arms,
-Holm-corrected."""
+it. Likewise a rater who likes one arm likes it in all their ratings: without the (rater × arm) effect raters who differ
+in that pass for arms that differ, the more so the more each rates (docs/evidence/coverage.md: false alarms). Crossed
+cumulative-logit model as in ordinal.py; every two arms, Holm-corrected."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.analysis.special import fdtrc, stdtr, stdtrit
 from eqlab.core.plural import many
 
-RATER, PROMPT, REPLY = "rater", "prompt", "reply"
+RATER, PROMPT, REPLY, TASTE = "rater", "prompt", "reply", "taste"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,7 @@ def decide(
         names = [reference, *(name for name in names if name != reference)]
     if len(names) < 2:
         raise FitError("Arms are compared with each other; there is only one.")
-    given = list(zip(prompts, arms, strict=True)) if replies is None else list(replies)
-    levels: dict[str, Sequence[Hashable]] = {RATER: list(raters), PROMPT: list(prompts), REPLY: given}
+    levels = levels_of(arms, raters, prompts, replies)
     fixed = {name: np.array([arm == name for arm in arms], dtype=float) for name in names[1:]}
     fit, left_out = _fit(values, fixed, levels)
     df = float(max(1, min(len(set(one)) for one in (raters, prompts)) - 1))
@@ -91,19 +91,32 @@ def decide(
     return Decision(fit, contrasts, tuple(fit.sd), left_out, _omnibus(values, fit, levels, df) if omnibus else None)
 
 
+def levels_of(
+    arms: Sequence[str],
+    raters: Sequence[Hashable],
+    prompts: Sequence[Hashable],
+    replies: Sequence[Hashable] | None = None,
+) -> dict[str, Sequence[Hashable]]:
+    """The level of each rating in every effect that the design has. A rater who sees one arm has no taste in arms."""
+    given = list(zip(prompts, arms, strict=True)) if replies is None else list(replies)
+    tastes = list(zip(raters, arms, strict=True))
+    found: dict[str, Sequence[Hashable]] = {RATER: list(raters), PROMPT: list(prompts), REPLY: given}
+    return found | ({TASTE: tastes} if len(set(tastes)) > len(set(raters)) else {})
+
+
 def _fit(
     values: Sequence[Any], fixed: Mapping[str, Any], levels: Mapping[str, Sequence[Hashable]]
 ) -> tuple[OrdinalFit, dict[str, str]]:
-    """With all effects that the design has, else without replies, then without prompts."""
+    """With all effects that the design has, else without prompts, then without replies."""
     left_out: dict[str, str] = {}
-    for name in (REPLY, PROMPT, RATER):
-        count = len(set(levels[name]))
+    for name, own in levels.items():
+        count = len(set(own))
         if not 2 <= count < len(values):
             left_out[name] = f"{count} levels for {many(len(values), 'rating')}"
     if len(set(levels[REPLY])) == len(set(levels[PROMPT])) and REPLY not in left_out:
         left_out[PROMPT] = "every prompt has one reply"
     for drop in ((), (PROMPT,), (REPLY,), (PROMPT, REPLY)):
-        chosen = [name for name in (RATER, PROMPT, REPLY) if name not in left_out and name not in drop]
+        chosen = [name for name in levels if name not in left_out and name not in drop]
         if any(name in left_out for name in drop):
             continue
         try:

@@ -81,6 +81,8 @@ class Truth:
     """The same of items."""
     reply_sd: float = 0.4
     """Of replies to one item, where replies are rated: an arm is better at one prompt than at another."""
+    taste_sd: float = 0.4
+    """Of arms to one person, where a person sees several: somebody likes one more than others do."""
 
 
 class SimulatedPeople(Protocol):

@@ -381,18 +381,19 @@ def _answers(scale: Scale) -> tuple[int, ...]:
 # -- contrasts and templates, as every kind has them -----------------------------------------------------------------
 
 
-def corrected(found: "Sequence[Contrast]") -> "tuple[Contrast, ...]":
-    """Holm's correction over all of them."""
-    adjusted = holm([contrast.p for contrast in found])
+def corrected(found: "Sequence[Contrast]", planned: int) -> "tuple[Contrast, ...]":
+    """Holm's correction over all that were planned: one that could not be estimated counts as p = 1, or the data would
+    choose the family."""
+    adjusted = holm([*(contrast.p for contrast in found), *[1.0] * (planned - len(found))])
     return tuple(
         replace(contrast, p_holm=contrast.p if p_holm is None else p_holm)
-        for contrast, p_holm in zip(found, adjusted, strict=True)
+        for contrast, p_holm in zip(found, adjusted, strict=False)
     )
 
 
 def contrast_table(found: "Sequence[Contrast]", who: str, measure: str, alpha: float, note: str) -> Table:
-    """Each with its interval at the plan's own level. A single one needs no correction, and none is shown."""
-    several = len(found) > 1
+    """Each with its interval at the plan's own level. A single planned one needs no correction, and none is shown."""
+    several = len(found) > 1 or any(contrast.p_holm != contrast.p for contrast in found)
     rows = tuple(
         (
             contrast.arm,

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import structs
 
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
-from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.reml import variances
 from eqlab.analysis.two_samples import adjusted_differences
+from eqlab.benchmarks.common.people import corrected
 from eqlab.benchmarks.dialogue import result as of_models
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.core.answers import final
@@ -113,9 +113,9 @@ def level(felt: Sequence[Talked], name: str = of_models.FELT) -> Estimate:
     return structs.replace(simple, se=effect.se, low=low, high=high, note="over people and personas")
 
 
-def contrasts(scored: Sequence[Scored], reference: str, alpha: float) -> tuple[Contrast, ...]:
-    """Final emotion of every arm against the reference, one value a person, adjusted for how they felt at the opening
-    (analysis of covariance, HC3), with Holm's correction."""
+def contrasts(scored: Sequence[Scored], reference: str, planned: int, alpha: float) -> tuple[Contrast, ...]:
+    """Final emotion of every arm against the reference, of which so many were planned: one value a person, adjusted for
+    how they felt at the opening (analysis of covariance, HC3), with Holm's correction."""
     talks = talks_of(one for one in scored if one.attempts and one.trial.condition != RATED)
     people = grouped((talk.person, talk) for talk in talks if talk.final is not None)
     persons = list(people.values())
@@ -125,17 +125,14 @@ def contrasts(scored: Sequence[Scored], reference: str, alpha: float) -> tuple[C
         [fmean(float(talk.start) for talk in talks) for talks in persons],
         reference,
     )
-    corrected = holm([adjusted.p for adjusted in differences])
-    planned = []
-    for one, p_holm in zip(differences, corrected, strict=True):
+    found = []
+    for one in differences:
         low, high = one.bounds()
         name = f"final emotion, {one.group} − {reference}"
         estimate = Estimate(name, one.value, len(people), one.se, low, high, digits=1, of="people")
         own_low, own_high = one.bounds(alpha)
-        planned.append(
-            Contrast(one.group, reference, estimate, one.p, one.p if p_holm is None else p_holm, own_low, own_high)
-        )
-    return tuple(planned)
+        found.append(Contrast(one.group, reference, estimate, one.p, one.p, own_low, own_high))
+    return corrected(found, planned)
 
 
 def arm_table(talks: Sequence[Talked], arms: Sequence[str]) -> Table:

@@ -254,7 +254,7 @@ class TalkStudy:
         if terms_of(design.study).person == "listener":
             return PeopleResult(found)
         alpha = design.study.analysis.alpha
-        planned = contrasts(people.scored, reference, alpha)
+        planned = contrasts(people.scored, reference, len(design.study.arms) - 1, alpha)
         if planned:
             found = replace(found, sentence=f"{found.sentence} {planned_words(planned, alpha)}")
         return PeopleResult(found, planned, (planned_table(planned, len(design.arms), alpha),))

@@ -250,7 +250,8 @@ def people_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
     choices, arms, reference = _readable(ratings), arms_of(ratings), options.reference
     people = len({reply.rater for reply in choices})
     fit, why = _people_fitted(choices)
-    contrasts, _ = pair_contrasts(choices, reference if reference in arms else (arms[0] if arms else ""), 0.05)
+    reference = reference if reference in arms else (arms[0] if arms else "")
+    contrasts, _ = pair_contrasts(choices, reference, len(arms) - 1, 0.05)
     place = fit.position if fit else None
     worth = "" if place is None or place.value is None else f" The first place is worth {place.value:+.2f} log-odds."
     headline = Estimate("log-odds of being chosen", None, len(choices), note="see the tables")
@@ -282,8 +283,11 @@ def people_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
     )
 
 
-def pair_contrasts(ratings: Sequence[RatedReply], reference: str, alpha: float) -> tuple[tuple[Contrast, ...], Table]:
-    """Every arm against the reference: log-odds of being chosen, the first place taken out."""
+def pair_contrasts(
+    ratings: Sequence[RatedReply], reference: str, planned: int, alpha: float
+) -> tuple[tuple[Contrast, ...], Table]:
+    """Every arm against the reference, of which so many were planned: log-odds of being chosen, the first place taken
+    out."""
     choices = _readable(ratings)
     fit, why = _people_fitted(choices)
     found: list[Contrast] = []
@@ -300,7 +304,7 @@ def pair_contrasts(ratings: Sequence[RatedReply], reference: str, alpha: float) 
             named = Estimate(f"log-odds, {arm} − {reference}", gap.value, len(choices), gap.se, gap.low, gap.high)
             low, high = gap.value - reach * gap.se, gap.value + reach * gap.se
             found.append(Contrast(arm, reference, named, p_value, p_value, low, high))
-    contrasts = corrected(found)
+    contrasts = corrected(found, planned)
     note = f"Bradley–Terry with ties and the first place; errors over prompts and people (two-way jackknife). {why}"
     return contrasts, contrast_table(contrasts, "replies by", "log-odds of being chosen", alpha, note.strip())
 

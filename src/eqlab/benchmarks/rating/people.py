@@ -1,5 +1,5 @@
 """People's ratings of single replies as a result. On the published form: P(Good) per arm with whole raters drawn again,
-a cumulative-link mixed model with crossed raters, prompts and replies where it converges, contrasts with Holm's
+a cumulative-link mixed model with crossed raters, prompts, replies and tastes where it converges, contrasts with Holm's
 correction, effects per emotion. On scales of a study's own: means per arm, and how the scales go together.
 
 What a rating study plans: every other arm against the reference, on every scale, in the mixed ordinal model with
@@ -8,7 +8,7 @@ like changes what an arm is worth to them."""
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from eqlab.analysis.agreement import coincidences, ordinal_alpha, tables_agreement
 from eqlab.analysis.clusters import clustering
-from eqlab.analysis.confirmatory import PROMPT, RATER, REPLY, Decision, decide
+from eqlab.analysis.confirmatory import PROMPT, RATER, TASTE, Decision, decide, levels_of
 from eqlab.analysis.contingency import good_gain
 from eqlab.analysis.correlation import pearson
 from eqlab.analysis.ordinal import (
@@ -48,7 +48,7 @@ from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core.forms import Scale
 from eqlab.core.grouping import group_means, grouped
 from eqlab.core.plural import many
-from eqlab.core.results import Column, Estimate, OfOthers, Table, whiskers
+from eqlab.core.results import Column, Estimate, OfOthers, Result, Table, whiskers
 from eqlab.core.studied import Contrast
 from eqlab.tables.cells import p_text
 
@@ -57,20 +57,19 @@ FEW_OTHERS = 5
 
 
 def planned_contrasts(
-    ratings: Sequence[GivenRating], arms: Sequence[str], alpha: float = 0.05
+    ratings: Sequence[GivenRating], reference: str, planned: int, alpha: float = 0.05
 ) -> tuple[tuple[Contrast, ...], str]:
-    """One for each arm after the first, which is the reference; and in words what the model has, or why there is
-    none."""
-    if len(arms) < 2:
+    """One for each other arm, of which so many were planned; and in words what the model has, or why there is none."""
+    if len({rating.arm for rating in ratings}) < 2:
         return (), "Fewer than two arms have ratings."
-    found, why = contrasts_of(ratings, arms[0], "", alpha)
-    return corrected(found), why
+    found, why = contrasts_of(ratings, reference, "", alpha)
+    return corrected(found, planned), why
 
 
 def scale_contrasts(
-    ratings: Sequence[RatedReply], scales: Sequence[Scale], reference: str, alpha: float
+    ratings: Sequence[RatedReply], scales: Sequence[Scale], reference: str, planned: int, alpha: float
 ) -> tuple[tuple[Contrast, ...], Table]:
-    """Every arm against the reference on every scale, corrected together."""
+    """Every arm against the reference on every scale, corrected together; `planned`: how many on each scale."""
     found: list[Contrast] = []
     keys: list[str] = []
     notes = []
@@ -79,13 +78,13 @@ def scale_contrasts(
         found += own
         keys += [scale.key] * len(own)
         notes.append(f"{scale.key}: {why}")
-    contrasts = corrected(found)
+    contrasts = corrected(found, planned * len(scales))
     table = planned_table(contrasts, " ".join(notes), alpha)
     return contrasts, replace(
         table,
         columns=(Column("scale", "scale"), *table.columns),
         rows=tuple((key, *row) for key, row in zip(keys, table.rows, strict=True)),
-        note=f"{table.note} Holm over all rows.",
+        note=f"{table.note} Holm over all that were planned.",
     )
 
 
@@ -170,8 +169,23 @@ def _contrast_words(one: Contrast, alpha: float, unit: str) -> str:
 
 
 def planned_table(contrasts: Sequence[Contrast], why: str, alpha: float) -> Table:
-    note = f"Cumulative logit with random raters, prompts and replies as far as the design has them. {why}"
+    note = f"Cumulative logit with random raters, prompts, replies and tastes as far as the design has them. {why}"
     return contrast_table(contrasts, "replies by", "log-odds of a better rating", alpha, note)
+
+
+def of_planned_arms(found: Result, planned: Sequence[str], rated: Collection[str], reference: str) -> Result:
+    """Planned arms that no analysed rating belongs to are told. Without the reference nothing that was planned is left,
+    and no other comparison takes its place at the head of the result."""
+    missing = [arm for arm in planned if arm not in rated]
+    if not rated or not missing:
+        return found
+    names = ", ".join(f"'{arm}'" for arm in missing)
+    told = replace(found, caveats=(f"No analysed rating belongs to {names}.", *found.caveats))
+    if reference not in missing:
+        return told
+    why = f"No analysed rating belongs to '{reference}', with which the plan compares the others"
+    headline = Estimate(f"difference from {reference}", None, 0, note="no rating of it")
+    return replace(told, sentence=f"{why}: nothing that was planned can be told.", headline=headline)
 
 
 # -- a rater's score as a moderator --------------------------------------------------------------------------------
@@ -182,9 +196,9 @@ Floats = NDArray[np.float64]
 def moderation_table(
     ratings: Sequence[GivenRating], arms: Sequence[str], scores: Mapping[str, float], name: str
 ) -> Table:
-    """`rating ~ arm * z + (1|rater) + (1|prompt)` against the model without z (likelihood ratio), and the correlation
-    of a rater's score with their mean rating in each arm. `arms` begin with the reference; raters without a score are
-    left out and counted."""
+    """`rating ~ arm * z + (1|rater) + (1|prompt)`, with raters' tastes where they see several arms, against the model
+    without z (likelihood ratio), and the correlation of a rater's score with their mean rating in each arm. `arms`
+    begin with the reference; raters without a score are left out and counted."""
     used = [rating for rating in ratings if rating.rater in scores]
     lost = len({rating.rater for rating in ratings}) - len({rating.rater for rating in used})
     reference, others = arms[0], arms[1:]
@@ -219,10 +233,9 @@ def _fit_moderated(
     y = [rating.value for rating in used]
     groups = {arm: np.array([rating.arm == arm for rating in used], dtype=float) for arm in others}
     z = standardised(np.array([scores[rating.rater] for rating in used], dtype=float))
-    random = [
-        RandomEffect("rater", [rating.rater for rating in used]),
-        RandomEffect("prompt", [rating.prompt for rating in used]),
-    ]
+    levels = levels_of([one.arm for one in used], [one.rater for one in used], [one.prompt for one in used])
+    several = len(set(levels.get(TASTE, used))) < len(used)
+    random = [RandomEffect(name, levels[name]) for name in (RATER, PROMPT, *((TASTE,) if several else ()))]
     try:
         fit = fit_ordinal(y, moderated(groups, "z", z), random)
         test = likelihood_ratio(fit_ordinal(y, groups, random), fit)
@@ -311,8 +324,7 @@ def first_arm(arms: Sequence[str], first: str) -> tuple[str, ...]:
 
 
 def fit_crossed(ratings: Sequence[GivenRating], arms: Sequence[str]) -> tuple[Decision | None, str]:
-    """The model with raters, prompts and replies as far as the design has them, the first arm as reference; or why
-    there is none."""
+    """The model with all effects that the design has, the first arm as reference; or why there is none."""
     try:
         return decide(
             [rating.value for rating in ratings],
@@ -331,7 +343,8 @@ def _sentence(shares: ArmShares, raters: int, gaps: dict[str, Estimate], fitted:
         return "Nobody has rated anything yet."
     text = f"{shares_words(shares, raters)}."
     if fitted is not None:
-        own = corrected(contrasts_from(fitted, shares.arms[0], "", 0.05, sum(one.n for one in shares.counts.values())))
+        found = contrasts_from(fitted, shares.arms[0], "", 0.05, sum(one.n for one in shares.counts.values()))
+        own = corrected(found, len(found))
         return f"{text} {planned_words(own, 0.05)}"
     others = "; ".join(_gap_words(arm, shares.arms[0], gap) for arm, gap in gaps.items())
     opening = others if others.startswith(tuple(gaps)) else f"{others[:1].upper()}{others[1:]}"  # a name stays a name
@@ -500,11 +513,11 @@ def equivalence(decision: Decision) -> Table:
 def proportional(fit: OrdinalFit, ratings: Sequence[GivenRating], arms: Sequence[str]) -> str:
     """Whether an arm shifts both thresholds (Bad against the rest, Good against the rest) by the same amount."""
     fixed = {arm: np.array([rating.arm == arm for rating in ratings], dtype=float) for arm in arms[1:]}
-    levels: dict[str, Sequence[Hashable]] = {
-        RATER: [rating.rater for rating in ratings],
-        PROMPT: [rating.prompt for rating in ratings],
-        REPLY: [(rating.prompt, rating.arm) for rating in ratings],
-    }
+    levels = levels_of(
+        [rating.arm for rating in ratings],
+        [rating.rater for rating in ratings],
+        [rating.prompt for rating in ratings],
+    )
     random = [RandomEffect(name, levels[name]) for name in fit.sd]
     try:
         test = proportional_odds(

@@ -21,6 +21,7 @@ from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.pairs import pair_contrasts
 from eqlab.benchmarks.rating.people import (
     moderation_table,
+    of_planned_arms,
     planned_contrasts,
     planned_table,
     planned_words,
@@ -117,25 +118,25 @@ class RatingStudy:
         return Raters(design, truth, seed)
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:
-        reference, alpha = reference_of(design), design.study.analysis.alpha
+        reference, alpha, others = reference_of(design), design.study.analysis.alpha, len(arms_named(design)) - 1
         (asked,) = design.run.benchmarks
-        if design.study.scales:
-            replies, scales = rated(people.scored), design.study.scales
+        replies, scales = rated(people.scored), design.study.scales
+        ratings = [rating for scale in scales or (None,) for rating in given(replies, scale)]
+        arms = people_results.first_arm(sorted({rating.arm for rating in ratings}), reference)
+        if scales:
             outcome = people_results.on_scales(replies, scales, reference)
-            contrasts, planned = scale_contrasts(replies, scales, reference, alpha)
+            contrasts, planned = scale_contrasts(replies, scales, reference, others, alpha)
             said = f"{outcome.sentence} {planned_words(contrasts, alpha)}" if contrasts else outcome.sentence
             found = as_result(PEOPLE, replies, asked.options, replace(outcome, sentence=said), SCALES)
-            return PeopleResult(found, contrasts, (planned,))
-        ratings = given(rated(people.scored))
-        arms = people_results.first_arm(sorted({rating.arm for rating in ratings}), reference)
-        contrasts, why = planned_contrasts(ratings, arms, alpha)
+            return PeopleResult(of_planned_arms(found, arms_named(design), arms, reference), contrasts, (planned,))
+        contrasts, why = planned_contrasts(ratings, reference, others, alpha)
         scored = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
-        if contrasts and alpha != 0.05:
+        if contrasts:
             shares = arm_shares(ratings, arms, lambda one: one.rater)
             said = people_results.shares_words(shares, len({rating.rater for rating in ratings}))
             scored = replace(scored, sentence=f"{said}. {planned_words(contrasts, alpha)}")
         return PeopleResult(
-            scored,
+            of_planned_arms(scored, arms_named(design), arms, reference),
             contrasts,
             (planned_table(contrasts, why, alpha),),
             _moderation(ratings, arms, people.questionnaires),
@@ -149,8 +150,12 @@ class RatingStudy:
 
 def reference_of(design: Design) -> str:
     """The arm that the others are compared with: as the plan says, or the first."""
-    named = [name for name, _ in design.study.arms] or list(design.arms)
-    return design.study.analysis.reference or named[0]
+    return design.study.analysis.reference or arms_named(design)[0]
+
+
+def arms_named(design: Design) -> list[str]:
+    """Those whose replies are shown; a design's own may be groups of them."""
+    return [name for name, _ in design.study.arms] or list(design.arms)
 
 
 def about_replies(design: Design) -> Iterable[str]:
@@ -318,7 +323,8 @@ class PairwiseStudy:
     def result(self, design: Design, people: Analysed) -> PeopleResult:
         reference = reference_of(design)
         (asked,) = design.run.benchmarks
-        contrasts, table = pair_contrasts(rated(people.scored), reference, design.study.analysis.alpha)
+        alpha, others = design.study.analysis.alpha, len(arms_named(design)) - 1
+        contrasts, table = pair_contrasts(rated(people.scored), reference, others, alpha)
         found = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
         return PeopleResult(found, contrasts, (table,))
 
@@ -338,13 +344,20 @@ FIRST_PLACE = 0.2
 """Log-odds that the first place is worth: what asking in both orders takes out."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rater:
+    """How much more generous than others, in log-odds, and to which arm more than to another."""
+
+    generous: float
+    likes: Mapping[str, float]
+
+
 class Raters:
-    """Single ratings: a cumulative logit, P(y ≤ k) = F(θ_k − effect − rater − prompt − reply), the same effect on every
-    scale. Pairs: Davidson's model with a first place that counts for something."""
+    """Single ratings: a cumulative logit, P(y ≤ k) = F(θ_k − effect − rater − taste − prompt − reply), the same effect
+    on every scale. Pairs: Davidson's model with a first place that counts for something."""
 
     def __init__(self, design: Design, truth: Truth, seed: int) -> None:
-        named = [name for name, _ in design.study.arms] or list(design.arms)
-        self.reference = design.study.analysis.reference or named[0]
+        self.reference = reference_of(design)
         self._truth = truth
         draw = random.Random(f"{seed} prompts")
         trials = [trial for batch in design.batches for trial in batch.trials]
@@ -353,17 +366,18 @@ class Raters:
         shown = sorted({(str(trial.key["prompt"]), str(trial.key["arm"])) for trial in trials if "arm" in trial.key})
         again = random.Random(f"{seed} replies")
         self._replies = {reply: again.gauss(0.0, truth.reply_sd) for reply in shown}
+        self._tasted = arms_named(design) if design.study.design.arms_per_person > 1 else []
 
-    def person(self, draw: random.Random) -> float:
-        """How much more generous than others, in log-odds."""
-        return draw.gauss(0.0, self._truth.person_sd)
+    def person(self, draw: random.Random) -> "Rater":
+        generous = draw.gauss(0.0, self._truth.person_sd)
+        return Rater(generous, {arm: draw.gauss(0.0, self._truth.taste_sd) for arm in self._tasted})
 
     def answer(self, person: Any, trial: Trial, draw: random.Random) -> Mapping[str, Any]:
         if "arms" in trial.key:
             return {trial.form.keys[0]: self._choice(trial, draw)}
-        effect = self._worth(trial.key["arm"])
+        effect = self._worth(trial.key["arm"]) + person.likes.get(trial.key["arm"], 0.0)
         prompt = str(trial.key["prompt"])
-        eta = effect + person + self._prompts[prompt] + self._replies[prompt, str(trial.key["arm"])]
+        eta = effect + person.generous + self._prompts[prompt] + self._replies[prompt, str(trial.key["arm"])]
         return {scale.key: _category(scale, eta, draw) for scale in trial.form.scales}
 
     def _worth(self, arm: str) -> float:

@@ -138,10 +138,16 @@ def _rating(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) 
         if not study["scales"]:
             good = {arm: 100 * np.mean([v == 3 for v, a in zip(values, arms, strict=True) if a == arm]) for arm in arms}
             found |= {f"P(Good), {arm}": (float(share), EXACT) for arm, share in good.items()}
-            if len(others) == 1:
+            if len(others) == 1 and reference in good:
                 name = f"P(Good), {others[0]} − {reference}"
                 found[name] = (float(good[others[0]] - good[reference]), EXACT)
-        effects: list[Sequence[Any]] = [[row["person"] for row in own], prompts, list(zip(prompts, arms, strict=True))]
+        if reference not in arms:
+            continue
+        people = [row["person"] for row in own]
+        tastes = list(zip(people, arms, strict=True))
+        effects: list[Sequence[Any]] = [people, prompts, list(zip(prompts, arms, strict=True))]
+        if len(set(tastes)) > len(set(people)):  # somebody saw several arms
+            effects.append(tastes)
         fixed = np.array([[arm == other for other in others] for arm in arms], dtype=float)
         for other, value in zip(others, mixed_logit(values, fixed, effects), strict=True):
             found[f"log-odds, {prefix}{other} − {reference}"] = (float(value), FITTED)
