@@ -111,7 +111,7 @@ def why_no_rank(score: Estimate, points: Mapping[str, float], *, valid: bool = T
 
 def item_means(items: Sequence[ItemScore]) -> dict[str, float]:
     """Points by item, the mean over repeats."""
-    return group_means((item.item, item.points) for item in items)
+    return group_means([(item.item, item.points) for item in items if item.points is not None])
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,11 +213,13 @@ def result_of(known: Known, job: Job, revision: str = "", in_full: Chosen | None
     stored, subject, asked = job
     model = next((model for model in stored.config.models if model.subject == subject), None)
     context = StoreContext(known, asked, model)
-    result = _kept(known, job, context, revision, in_full) if revision else None
+    kept = _kept(known, job, context, revision) if revision else None
+    result = kept and (_with_texts(known, job, kept, in_full) if in_full else kept.result)
     if result is None:
         result = _answered(subject, asked, known.store.scored(stored.id, subject, asked.name), context, model)
         if revision or in_full:
-            result = _without_texts(known, job, context, revision, result, in_full)
+            again = kept is not None and in_full is not None and in_full(kept.result) is None
+            result = _without_texts(known, job, context, "" if again else revision, result, in_full)
     result = _finished(result, asked, context)
     if subject == PEOPLE:
         result = replace(result, caveats=(*_of_study(known, stored.id), *result.caveats))
@@ -243,7 +245,7 @@ def _of_study(known: Known, run: str) -> Iterator[str]:
             )
 
 
-def _kept(known: Known, job: Job, context: StoreContext, revision: str, in_full: Chosen | None) -> Result | None:
+def _kept(known: Known, job: Job, context: StoreContext, revision: str) -> Kept | None:
     if known.kept is None or not (stamp := _stamp(job, context.model, revision)):
         return None
     for whole in ("", known.total):
@@ -251,7 +253,7 @@ def _kept(known: Known, job: Job, context: StoreContext, revision: str, in_full:
         if found and (not found.looked or not known.studies()):
             if found.looked:
                 known.looked.add(job[2].name)
-            return _with_texts(known, job, found, in_full) if in_full else found.result
+            return found
     return None
 
 
