@@ -214,7 +214,9 @@ def result_of(known: Known, job: Job, revision: str = "", in_full: Chosen | None
     model = next((model for model in stored.config.models if model.subject == subject), None)
     context = StoreContext(known, asked, model)
     kept = _kept(known, job, context, revision) if revision else None
-    result = kept and (_with_texts(known, job, kept, in_full) if in_full else kept.result)
+    result = None
+    if kept is not None:
+        result = _with_texts(known, job, kept, in_full) if in_full else kept.result
     if result is None:
         result = _answered(subject, asked, known.store.scored(stored.id, subject, asked.name), context, model)
         if revision or in_full:
@@ -246,7 +248,7 @@ def _of_study(known: Known, run: str) -> Iterator[str]:
 
 
 def _kept(known: Known, job: Job, context: StoreContext, revision: str) -> Kept | None:
-    if known.kept is None or not (stamp := _stamp(job, context.model, revision)):
+    if known.kept is None or not (stamp := _stamp(known, job, context.model, revision)):
         return None
     for whole in ("", known.total):
         found = known.kept.get(key_of(job), f"{stamp} {whole}")
@@ -336,7 +338,7 @@ def _keep(
     looked = job[2].name in known.looked
     if known.kept is None or (looked and (not known.total or known.studies())):
         return
-    if stamp := _stamp(job, context.model, revision):
+    if stamp := _stamp(known, job, context.model, revision):
         whole = known.total if looked else ""
         known.kept.put(key_of(job), f"{stamp} {whole}", result, looked=looked, texts=texts)
 
@@ -346,7 +348,7 @@ def key_of(job: Job) -> tuple[str, str, str, str]:
     return stored.id, subject, asked.name, asked.item_set
 
 
-def _stamp(job: Job, model: ModelConfig | None, revision: str) -> str:
+def _stamp(known: Known, job: Job, model: ModelConfig | None, revision: str) -> str:
     """Everything that a model's result depends on besides the code: answers, and prices; empty where nobody knows: of
     people nothing is kept, nor of another package's benchmark, whose code is not looked at."""
     stored, _, asked = job
@@ -354,5 +356,6 @@ def _stamp(job: Job, model: ModelConfig | None, revision: str) -> str:
     if model is None or not type(benchmark).__module__.startswith("eqlab."):
         return ""
     seats = benchmark.seats(asked.options) if isinstance(benchmark, Seated) else {}
-    prices = known_prices()
-    return f"{stored.created_at} {revision} {[prices.of(one) for one in (model, *seats.values())]}"
+    asked_models = (model, *seats.values())
+    prices = known.once("", f"prices of {asked_models}", lambda: [known_prices().of(one) for one in asked_models])
+    return f"{stored.created_at} {revision} {prices}"

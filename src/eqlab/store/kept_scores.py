@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from itertools import repeat
+from itertools import repeat, starmap
 from operator import attrgetter
 from pathlib import Path
 from sys import intern
@@ -184,7 +184,7 @@ def pack(result: Result, texts: Texts = MappingProxyType({})) -> bytes:
     for name, column in columns.items():
         if name in _SHARED:
             places = {value: place for place, value in enumerate(dict.fromkeys(column))}
-            told[name] = [list(places), [places[value] for value in column]]
+            told[name] = [list(places), list(map(places.__getitem__, column))]
         elif column.count(_DEFAULTS[name]) < len(column):
             told[name] = column
     bare = replace(result, items=())
@@ -200,12 +200,14 @@ def unpacked(packed: bytes) -> tuple[Result, Texts]:
         if column is None:
             columns.append(repeat(_DEFAULTS[name], count))
         elif name in _SHARED:
-            values = [tuple(value) if isinstance(value, list) else value for value in column[0]]
-            values = [intern(value) if isinstance(value, str) else value for value in values]
-            columns.append([values[place] for place in column[1]])
+            try:
+                values: list[Any] = list(map(intern, column[0]))
+            except TypeError:  # not all of them are words
+                values = [tuple(value) if isinstance(value, list) else value for value in column[0]]
+            columns.append(map(values.__getitem__, column[1]))
         else:
             columns.append(column)
-    items = tuple(ItemScore(*row) for row in zip(*columns, strict=True))
+    items = tuple(starmap(ItemScore, zip(*columns, strict=True)))
     return replace(_decoder().decode(bare), items=items), dict(texts)
 
 
