@@ -19,6 +19,7 @@ import eqlab as api
 from eqlab.core.runs import PEOPLE
 from eqlab.publish.report import write
 from eqlab.runs import score
+from eqlab.runs.context import Known
 from eqlab.store.access import open_reader
 from eqlab.store.kept_scores import KeptScores, pack, unpacked, without_texts
 from eqlab.store.store import Store
@@ -90,7 +91,8 @@ def test_a_run_under_way_and_people_are_not_kept(tmp_path):
     assert look(tmp_path / "s.db")[1] == 1
     with Store(str(tmp_path / "s.db")) as store:
         stored = store.find_run(run)
-    assert score._stamp((stored, PEOPLE, stored.config.benchmarks[0]), None, "1") == ""
+        job = (stored, PEOPLE, stored.config.benchmarks[0])
+        assert score._stamp(Known(store), job, None, "1") == ""
 
 
 def test_a_damaged_file_is_made_anew(where):

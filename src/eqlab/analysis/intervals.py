@@ -5,6 +5,7 @@ interval that their number allows."""
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import compress
 from statistics import fmean
 
 from eqlab.core.errors import UsageError
@@ -45,10 +46,21 @@ def mean_bounds(
     n = len(values)
     if n < FEWEST:
         return None
+    _check_scale(values, bounds)
+    mean = fmean(values)
+    return _bounds_around(mean, sample_sd(values, mean) / math.sqrt(n), values, bounds, confidence)
+
+
+def _check_scale(values: Sequence[float], bounds: tuple[float, float] | None) -> None:
     if bounds is not None and not (bounds[0] <= min(values) and max(values) <= bounds[1]):
         raise UsageError(f"A value lies outside the scale from {bounds[0]:g} to {bounds[1]:g}.")
-    mean = fmean(values)
-    se = sample_sd(values, mean) / math.sqrt(n)
+
+
+def _bounds_around(
+    mean: float, se: float, values: Sequence[float], bounds: tuple[float, float] | None, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """The same of a mean and standard error that are known."""
+    n = len(values)
     low, high = t_bounds(mean, se, n - 1, confidence)
     if bounds is None:
         return (low, high) if se > 1e-14 * max(abs(mean), 1e-300) else None
@@ -78,8 +90,12 @@ def mean_estimate(
     mean = fmean(values)
     if n == 1:
         return Estimate(name, mean, 1, unit=unit, note=note, digits=digits)
-    low, high = mean_bounds(values, bounds) or (None, None)
-    return Estimate(name, mean, n, sample_sd(values, mean) / math.sqrt(n), low, high, unit, note, digits)
+    se = sample_sd(values, mean) / math.sqrt(n)
+    low, high = None, None
+    if n >= FEWEST:
+        _check_scale(values, bounds)
+        low, high = _bounds_around(mean, se, values, bounds) or (None, None)
+    return Estimate(name, mean, n, se, low, high, unit, note, digits)
 
 
 def proportion_estimate(name: str, hits: int, n: int, *, note: str = "") -> Estimate:
@@ -98,10 +114,8 @@ def clustered_share(name: str, hits: Sequence[bool], clusters: Sequence[object],
     tells how alike a cluster's answers are: then each cluster counts once."""
     if len(hits) != len(clusters):
         raise UsageError("Every answer of a share belongs to a cluster.")
-    n, sums = len(hits), Counter[object]()
+    n, sums = len(hits), Counter[object](compress(clusters, hits))
     sizes: Counter[object] = Counter(clusters)
-    for hit, cluster in zip(hits, clusters, strict=True):
-        sums[cluster] += hit
     count, total = len(sizes), sum(map(bool, hits))
     plain = proportion_estimate(name, total, n, note=note)
     if count == n or count < 2:

@@ -12,10 +12,12 @@ below (Mogstad, Romano, Shaikh & Wilhelm 2024, Review of Economic Studies 91:476
 
 Tested by the largest t over the pairs in question, stepping down (Romano & Wolf 2005), by a bootstrap-t over items."""
 
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +32,7 @@ from eqlab.core.errors import UsageError
 Float32s = npt.NDArray[np.float32]
 Index = slice | npt.NDArray[np.intp]
 Claim = Literal["each", "all"]
+T = TypeVar("T")
 DRAWS = 2000
 _AT_ONCE = 20_000_000
 """Numbers in memory at once."""
@@ -37,6 +40,8 @@ _BLOCK = 64
 """Models whose t are computed together: with 2,000 draws they stay in the processor's cache."""
 _CHUNK = 200
 """Draws looked at together when a bound is stepped down."""
+_THREADS = 4
+"""At most: each has its own largest values, models × draws."""
 _NOTHING = np.float32(1e-14)
 """Added to a squared difference, so that two that are alike on all items drawn have a t of 0."""
 _MANY = 600
@@ -104,18 +109,32 @@ def rank_sets(
     if claim == "all":
         certain = _all_pairs(bootstrap, found, tested, by_signs, alpha, largest)
         above, below = certain & (found.difference > 0), certain & (found.difference < 0)
-    for model in range(models):
-        if not (tested[model].any() or by_signs[model].any()):
-            continue
-        first[model] = not _beaten(bootstrap, up[model], found, tested[model], by_signs[model], model, alpha)
-        if claim == "each":
-            certain_row = _one_row(bootstrap, largest[model], found, tested[model], by_signs[model], model, alpha)
-            above[:, model] = certain_row & (found.difference[model] < 0)
-            below[:, model] = certain_row & (found.difference[model] > 0)
+
+    def look_at(rows: range) -> None:
+        for model in rows:
+            if not (tested[model].any() or by_signs[model].any()):
+                continue
+            first[model] = not _beaten(bootstrap, up[model], found, tested[model], by_signs[model], model, alpha)
+            if claim == "each":
+                certain_row = _one_row(bootstrap, largest[model], found, tested[model], by_signs[model], model, alpha)
+                above[:, model] = certain_row & (found.difference[model] < 0)
+                below[:, model] = certain_row & (found.difference[model] > 0)
+
+    _in_threads(look_at, models)
     bounds = tuple(
         (1 + int(up), models - int(down)) for up, down in zip(above.sum(axis=0), below.sum(axis=0), strict=True)
     )
     return RankSets(bounds, tuple(first.tolist()), above, below, claim, level)
+
+
+def _in_threads(work: Callable[[range], T], models: int) -> list[T]:
+    """What is done with all models, shared out so that each thread has early and late ones. NumPy lets others work
+    while it computes; every number is the same however many there are."""
+    count = min(_THREADS, models // _BLOCK, os.cpu_count() or 1)
+    if count < 2:
+        return [work(range(models))]
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, (range(start, models, count) for start in range(count))))
 
 
 def rank_ranges(
@@ -282,22 +301,30 @@ class BootstrapT:
         """Models × draws: the largest share of another one minus this, and of this minus another one, of these pairs;
         0 where there is none above it. `draws` takes some of them."""
         weights, means = self._weights[draws], np.ascontiguousarray(self._means[:, draws])
-        up, down = np.zeros_like(means), np.zeros_like(means)
         models = len(means)
-        for model in range(models):
-            for start in range(model + 1, models, _BLOCK):
-                others = slice(start, min(models, start + _BLOCK))
-                wanted = pairs[model, others]
-                if not wanted.any():
-                    continue
-                share = self._shares(model, others, means[others] - means[model], weights)
-                if not wanted.all():
-                    share[~wanted] = 0.0
-                np.maximum(up[model], share.max(axis=0), out=up[model])
-                np.maximum(down[others], share, out=down[others])
-                np.negative(share, out=share)
-                np.maximum(down[model], share.max(axis=0), out=down[model])
-                np.maximum(up[others], share, out=up[others])
+
+        def among(rows: range) -> tuple[Float32s, Float32s]:
+            up, down = np.zeros_like(means), np.zeros_like(means)
+            for model in rows:
+                for start in range(model + 1, models, _BLOCK):
+                    others = slice(start, min(models, start + _BLOCK))
+                    wanted = pairs[model, others]
+                    if not wanted.any():
+                        continue
+                    share = self._shares(model, others, means[others] - means[model], weights)
+                    if not wanted.all():
+                        share[~wanted] = 0.0
+                    np.maximum(up[model], share.max(axis=0), out=up[model])
+                    np.maximum(down[others], share, out=down[others])
+                    np.negative(share, out=share)
+                    np.maximum(down[model], share.max(axis=0), out=down[model])
+                    np.maximum(up[others], share, out=up[others])
+            return up, down
+
+        (up, down), *rest = _in_threads(among, models)
+        for more_up, more_down in rest:
+            np.maximum(up, more_up, out=up)
+            np.maximum(down, more_down, out=down)
         return up, down
 
     def row_stepped_down(self, model: int, others: Flags, largest: Float32s, place: int) -> float:

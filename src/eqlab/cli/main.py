@@ -63,10 +63,17 @@ def _global(
     pass
 
 
+_RANKS = frozenset(("compare", "leaderboard", "report", "view"))
+"""Commands that rank many models."""
+
+
 def main() -> None:
     """Entry point. `--debug` works before and after the command's name."""
     arguments = sys.argv[1:]
     debug = "--debug" in arguments
+    if _RANKS.intersection(arguments):
+        # ranks have threads of their own; those of OpenBLAS beside them wait for one another
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without Unicode shows '?', not a traceback
             stream.reconfigure(errors="replace")

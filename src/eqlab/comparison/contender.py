@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from eqlab.analysis.intervals import FEWEST, mean_estimate
-from eqlab.core.grouping import group_means
+from eqlab.core.grouping import group_means, grouped
 from eqlab.core.results import WITH_OTHER_ITEMS, Baseline, Better, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig
 from eqlab.core.text import is_number, short_name
@@ -111,7 +111,7 @@ def why_no_rank(score: Estimate, points: Mapping[str, float], *, valid: bool = T
 
 def item_means(items: Sequence[ItemScore]) -> dict[str, float]:
     """Points by item, the mean over repeats."""
-    return group_means((item.item, item.points) for item in items)
+    return group_means([(item.item, item.points) for item in items if item.points is not None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +168,18 @@ def lost_of(items: Sequence[ItemScore], result: Result) -> Lost | None:
             if result.better == "higher"
             else (max(worst, *given), min(best, *given))
         )
-    ends: dict[str, dict[str, list[float]]] = {"worst": {}, "best": {}, "wrong": {}}
-    for item in items:
-        if item.status is None:
+    answered = grouped((item.item, item) for item in items if item.status is not None)
+    touched = {item.item for item in lost}
+    means: dict[str, dict[str, float]] = {"worst": {}, "best": {}, "wrong": {}}
+    for name, own in answered.items():
+        if name not in touched:
+            means["worst"][name] = means["best"][name] = means["wrong"][name] = fmean(_points(own, 0.0))
             continue
-        floor = worst if item.worst is None else item.worst
-        wrong = floor if result.better == "lower" else max(0.0, floor)
-        for name, end in (("worst", floor), ("best", best), ("wrong", wrong)):
-            ends[name].setdefault(item.item, []).append(end if item.points is None else item.points)
-    means = {name: {item: fmean(points) for item, points in own.items()} for name, own in ends.items()}
+        floors = [worst if item.worst is None else item.worst for item in own]
+        wrongs = floors if result.better == "lower" else [max(0.0, floor) for floor in floors]
+        means["worst"][name] = fmean(_points(own, *floors))
+        means["best"][name] = fmean(_points(own, best))
+        means["wrong"][name] = fmean(_points(own, *wrongs))
     statuses: dict[str, set[str]] = {}
     for item in lost:
         statuses.setdefault(item.item, set()).add(str(item.status))
@@ -185,6 +188,12 @@ def lost_of(items: Sequence[ItemScore], result: Result) -> Lost | None:
         counts[str(item.status)] = counts.get(str(item.status), 0) + 1
     named = {item: frozenset(status) for item, status in statuses.items()}
     return Lost(counts, named, means["worst"], means["best"], means["wrong"])
+
+
+def _points(items: Sequence[ItemScore], *without: float) -> list[float]:
+    """The points of some answers; `without`: those of lost ones, one for all or each its own."""
+    ends = without if len(without) == len(items) else without * len(items)
+    return [end if item.points is None else item.points for item, end in zip(items, ends, strict=True)]
 
 
 def told_apart(names: Sequence[str], *marks: Sequence[str]) -> list[str]:

@@ -363,14 +363,20 @@ def score_types() -> dict[str, type]:
 _TYPES: dict[str, type] = {"count": int, "number": float, "money": float, "seconds": float, "flag": bool}
 
 
-def measured_lines(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
+class MeasuredLines(list[ScoreLine]):
+    """Lines that know how well their table tells them apart: who needs several views of a table measures it once."""
+
+
+def measured_lines(lines: Sequence[ScoreLine]) -> MeasuredLines:
     """With each line's standard error of measurement, and the reliability of the scores it stands among: models on the
     same items under the same rules, whose score is a mean over items."""
+    if isinstance(lines, MeasuredLines):
+        return lines
     tables: dict[tuple[str, ...], dict[int, Result]] = {}
     for place, line in enumerate(lines):
         if line.kind == "model" and line.result and line.result.ranked and line.valid:
             tables.setdefault((line.result.title, *comparable(line.result)), {})[place] = line.result
-    score_lines = list(lines)
+    score_lines = MeasuredLines(lines)
     for table in tables.values():
         if len(table) < FEWEST:
             continue

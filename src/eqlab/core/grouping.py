@@ -18,5 +18,8 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 
 def group_means(pairs: Iterable[tuple[K, float | None]]) -> dict[K, float]:
     """The mean of each key's values that are defined; a key without any is left out."""
-    defined = grouped((key, value) for key, value in pairs if value is not None)
+    defined: dict[K, list[float]] = {}
+    for key, value in pairs:
+        if value is not None:
+            defined.setdefault(key, []).append(value)
     return {key: math.fsum(values) / len(values) for key, values in defined.items()}

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
-from math import isclose
+from math import isclose, isfinite
 from operator import attrgetter
 from pathlib import Path
 from statistics import median
@@ -23,7 +23,7 @@ from msgspec import structs
 
 from eqlab.comparison.contender import mode_name, subject_name
 from eqlab.comparison.disagreement import against_reference
-from eqlab.comparison.scores import ScoreLine, Surface, score_table, sort_values, usage_table
+from eqlab.comparison.scores import ScoreLine, Surface, measured_lines, score_table, sort_values, usage_table
 from eqlab.core import text
 from eqlab.core.answers import in_words
 from eqlab.core.results import Column, ItemScore, Result, Table
@@ -56,7 +56,7 @@ def item_rows(results: int) -> int:
 
 def in_points(result: Result) -> Result:
     """With its items in the unit of the headline, where that is ten times theirs: on a page an item has one unit."""
-    scored = [item for item in result.items if text.is_number(item.score)]
+    scored = [item for item in result.items if item.score is not None and isfinite(item.score)]
     if not any(item.score for item in scored) or not all(_tenfold(item) for item in scored):
         return result
     items = tuple(structs.replace(item, score=item.points) for item in result.items)
@@ -74,7 +74,8 @@ def scores_of(items: Sequence[ItemScore]) -> list[float | None]:
 
 def scored_items(result: Result) -> list[ItemScore]:
     """Items with a score, lowest first."""
-    return sorted((item for item in result.items if text.is_number(item.score)), key=attrgetter("score"))
+    scored = [item for item in result.items if item.score is not None and isfinite(item.score)]
+    return sorted(scored, key=attrgetter("score"))
 
 
 def extremes(ordered: Sequence[ItemScore]) -> tuple[Sequence[ItemScore], Sequence[ItemScore]]:
@@ -94,6 +95,7 @@ def score_rows(
     lines: Sequence[ScoreLine], surface: Surface, scale: figures.Range, marks: Sequence[RowMarks], caption: str = ""
 ) -> Markup:  # fmt: skip
     """The one table of scores, sortable, with whiskers; `marks`: what a page shows of each row beside its cells."""
+    lines = measured_lines(lines)
     valued = [replace(mark, values=value) for mark, value in zip(marks, sort_values(lines, surface), strict=True)]
     return sortable_table(
         score_table(lines, surface), valued, axis=figures.axis(scale), after="interval", caption=Markup(caption)
@@ -152,7 +154,7 @@ def estimates_table(result: Result) -> Table:
 
 def failures(result: Result) -> list[ItemScore]:
     """The first items with a reply and without a score: what to look at when a run is not valid."""
-    return [item for item in result.items if not text.is_number(item.score) and item.text][:FAILURES]
+    return [item for item in result.items if item.text and not text.is_number(item.score)][:FAILURES]
 
 
 def level_of(values: Mapping[str, Any], key: str, far: Collection[str] = (), most: int = 200) -> Markup:
@@ -176,7 +178,7 @@ _SILENT = 100
 def items_shown(results: int, result: Result) -> list[int] | None:
     """The places of the items whose words a page of so many results may show, where these are all that it shows of
     words; None: it shows more."""
-    if result.transcripts or result.beside_people or result.others or result.subject == PEOPLE:
+    if result.transcripts or result.others or result.subject == PEOPLE:
         return None
     items = in_points(result).items
     places = {id(item): place for place, item in enumerate(items)}

@@ -213,11 +213,15 @@ def result_of(known: Known, job: Job, revision: str = "", in_full: Chosen | None
     stored, subject, asked = job
     model = next((model for model in stored.config.models if model.subject == subject), None)
     context = StoreContext(known, asked, model)
-    result = _kept(known, job, context, revision, in_full) if revision else None
+    kept = _kept(known, job, context, revision) if revision else None
+    result = None
+    if kept is not None:
+        result = _with_texts(known, job, kept, in_full) if in_full else kept.result
     if result is None:
         result = _answered(subject, asked, known.store.scored(stored.id, subject, asked.name), context, model)
         if revision or in_full:
-            result = _without_texts(known, job, context, revision, result, in_full)
+            again = kept is not None and in_full is not None and in_full(kept.result) is None
+            result = _without_texts(known, job, context, "" if again else revision, result, in_full)
     result = _finished(result, asked, context)
     if subject == PEOPLE:
         result = replace(result, caveats=(*_of_study(known, stored.id), *result.caveats))
@@ -243,15 +247,15 @@ def _of_study(known: Known, run: str) -> Iterator[str]:
             )
 
 
-def _kept(known: Known, job: Job, context: StoreContext, revision: str, in_full: Chosen | None) -> Result | None:
-    if known.kept is None or not (stamp := _stamp(job, context.model, revision)):
+def _kept(known: Known, job: Job, context: StoreContext, revision: str) -> Kept | None:
+    if known.kept is None or not (stamp := _stamp(known, job, context.model, revision)):
         return None
     for whole in ("", known.total):
         found = known.kept.get(key_of(job), f"{stamp} {whole}")
         if found and (not found.looked or not known.studies()):
             if found.looked:
                 known.looked.add(job[2].name)
-            return _with_texts(known, job, found, in_full) if in_full else found.result
+            return found
     return None
 
 
@@ -334,7 +338,7 @@ def _keep(
     looked = job[2].name in known.looked
     if known.kept is None or (looked and (not known.total or known.studies())):
         return
-    if stamp := _stamp(job, context.model, revision):
+    if stamp := _stamp(known, job, context.model, revision):
         whole = known.total if looked else ""
         known.kept.put(key_of(job), f"{stamp} {whole}", result, looked=looked, texts=texts)
 
@@ -344,7 +348,7 @@ def key_of(job: Job) -> tuple[str, str, str, str]:
     return stored.id, subject, asked.name, asked.item_set
 
 
-def _stamp(job: Job, model: ModelConfig | None, revision: str) -> str:
+def _stamp(known: Known, job: Job, model: ModelConfig | None, revision: str) -> str:
     """Everything that a model's result depends on besides the code: answers, and prices; empty where nobody knows: of
     people nothing is kept, nor of another package's benchmark, whose code is not looked at."""
     stored, _, asked = job
@@ -352,5 +356,6 @@ def _stamp(job: Job, model: ModelConfig | None, revision: str) -> str:
     if model is None or not type(benchmark).__module__.startswith("eqlab."):
         return ""
     seats = benchmark.seats(asked.options) if isinstance(benchmark, Seated) else {}
-    prices = known_prices()
-    return f"{stored.created_at} {revision} {[prices.of(one) for one in (model, *seats.values())]}"
+    asked_models = (model, *seats.values())
+    prices = known.once("", f"prices of {asked_models}", lambda: [known_prices().of(one) for one in asked_models])
+    return f"{stored.created_at} {revision} {prices}"

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from itertools import repeat
+from itertools import repeat, starmap
 from operator import attrgetter
 from pathlib import Path
 from sys import intern
@@ -53,9 +53,11 @@ class Kept:
 
 
 def without_texts(result: Result) -> Result:
-    """A result whose items and talks are figures: a fifth of the memory."""
+    """A result whose items and talks are figures: a fifth of the memory. Beside people each item has its numbers too:
+    a page shows where the two lie furthest apart."""
     talks = tuple(structs.replace(talk, lines=()) for talk in result.transcripts)
-    return replace(result, items=tuple(map(_lean, result.items)), transcripts=talks)
+    lean = _lean_beside_people if result.beside_people else _lean
+    return replace(result, items=tuple(map(lean, result.items)), transcripts=talks)
 
 
 def _lean(item: ItemScore) -> ItemScore:
@@ -63,6 +65,14 @@ def _lean(item: ItemScore) -> ItemScore:
         intern(item.item), intern(item.trial), item.repeat, item.status, item.score, intern(item.title), "", {}, {}, {},
         item.attempts, item.points, item.group, item.topics, "", item.words, item.worst, item.cluster,
     )  # fmt: skip
+
+
+def _lean_beside_people(item: ItemScore) -> ItemScore:
+    return structs.replace(_lean(item), values=_numbers(item.values), reference=_numbers(item.reference))
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if isinstance(value, int | float)}
 
 
 class KeptScores:
@@ -80,7 +90,7 @@ class KeptScores:
             "AND stamp = ?", (*key, _stamp(stamp)),
         )  # fmt: skip
         try:
-            return Kept(*unpacked(found[0][1]), bool(found[0][0])) if found else None
+            return Kept(*unpacked(zlib.decompress(found[0][1])), bool(found[0][0])) if found else None
         except (zlib.error, msgspec.MsgspecError, LookupError, TypeError, ValueError):
             return None  # damaged: it is scored, and kept, again
 
@@ -90,7 +100,8 @@ class KeptScores:
             packed = pack(result, texts or {})
             kept, _ = unpacked(packed)
             if pack(kept, texts or {}) == packed and _bare(kept) == _bare(result):  # to the last digit and type
-                self._do("REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", (*key, _stamp(stamp), looked, packed))
+                values = (*key, _stamp(stamp), looked, zlib.compress(packed, 1))
+                self._do("REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
     def _do(self, query: str, values: Sequence[Any]) -> list[Any]:
         """Rows; none where the file cannot be used, now or at all. One that is no database any more is made anew."""
@@ -173,28 +184,30 @@ def pack(result: Result, texts: Texts = MappingProxyType({})) -> bytes:
     for name, column in columns.items():
         if name in _SHARED:
             places = {value: place for place, value in enumerate(dict.fromkeys(column))}
-            told[name] = [list(places), [places[value] for value in column]]
-        elif any(value != _DEFAULTS[name] for value in column):
+            told[name] = [list(places), list(map(places.__getitem__, column))]
+        elif column.count(_DEFAULTS[name]) < len(column):
             told[name] = column
     bare = replace(result, items=())
     body = [len(result.items), told, msgspec.msgpack.encode(bare, enc_hook=_plain), list(texts.items())]
-    return zlib.compress(msgspec.msgpack.encode(body, enc_hook=_plain), 1)
+    return msgspec.msgpack.encode(body, enc_hook=_plain)
 
 
 def unpacked(packed: bytes) -> tuple[Result, Texts]:
-    count, told, bare, texts = msgspec.msgpack.decode(zlib.decompress(packed))
+    count, told, bare, texts = msgspec.msgpack.decode(packed)
     columns: list[Any] = []
     for name in _FIELDS:
         column = told.get(name)
         if column is None:
             columns.append(repeat(_DEFAULTS[name], count))
         elif name in _SHARED:
-            values = [tuple(value) if isinstance(value, list) else value for value in column[0]]
-            values = [intern(value) if isinstance(value, str) else value for value in values]
-            columns.append([values[place] for place in column[1]])
+            try:
+                values: list[Any] = list(map(intern, column[0]))
+            except TypeError:  # not all of them are words
+                values = [tuple(value) if isinstance(value, list) else value for value in column[0]]
+            columns.append(map(values.__getitem__, column[1]))
         else:
             columns.append(column)
-    items = tuple(ItemScore(*row) for row in zip(*columns, strict=True))
+    items = tuple(starmap(ItemScore, zip(*columns, strict=True)))
     return replace(_decoder().decode(bare), items=items), dict(texts)
 
 

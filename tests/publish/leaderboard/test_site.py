@@ -112,6 +112,26 @@ def test_the_front_page_of_a_hundred_models_is_small_and_pages_have_them_all(ent
     assert all(target in made for page in pages for target in re.findall(r'href="([^"#]+\.html)"', made[page]))
 
 
+def test_the_page_that_compares_two_is_bounded_and_says_so(entries, files, monkeypatch):
+    monkeypatch.setattr("eqlab.publish.leaderboard.site.COMPARED", 12)
+    (board,) = boards(entries)
+    made = {
+        name: content.decode(errors="replace")
+        for name, content in site_files(BoardSite([board], [], None, [], 1.8e9, "0"))
+        if name.endswith(".html")
+    }
+    best = {entry.id for _, entry in board.entered[:12]}
+    data = json.loads(re.search(r'id="data">(.*?)</script>', made["compare.html"], re.DOTALL)[1])
+    assert {model[0] for model in data["tables"][0]["models"]} == best
+    assert f"the best 12 of {len(board.entered)} rows are here" in made["compare.html"]
+    assert "Compare two of the best" in made["index.html"]
+    linked = {one for page in made.values() for one in re.findall(r"compare\.html#a=([\w-]+)", page)}
+    linked |= {one for page in made.values() for one in re.findall(r"&amp;b=([\w-]+)", page)}
+    assert linked == best
+    assert "rows are here" not in files["compare.html"]
+    assert "Compare any two" in files["index.html"]
+
+
 def test_a_table_that_fits_is_on_the_front_page_alone(files, entries):
     assert files["index.html"].count('class="model"') == len(entries)
     assert not any(name.startswith("table-") for name in files)

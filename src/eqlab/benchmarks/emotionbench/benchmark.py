@@ -132,17 +132,21 @@ class EmotionBench:
         typed = EmotionBenchOptions.of(options)
         if not typed.people or typed.item_set != "published":
             return None
-        from eqlab.benchmarks.emotionbench.moods import NEGATIVE, norms_of_movement
-
-        people = context.once("published people", lambda: read_people(context.files()[CROWD]))
-        asked = [is_chosen(place, typed.emotion, typed.factor) for place in people.places]
-        rises = zip(people.where, people.change(NEGATIVE), strict=True)
-        return norms_of_movement([rise for where, rise in rises if asked[where] and rise == rise], "Huang et al. 2024")
+        return context.once(f"norms {typed.emotion}, {typed.factor}", lambda: _published_norms(typed, context))
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
         from eqlab.benchmarks.emotionbench.score import administration_shown, administrations
 
         return administration_shown(administrations([scored])[0])
+
+
+def _published_norms(options: EmotionBenchOptions, context: Context) -> Norms | None:
+    from eqlab.benchmarks.emotionbench.moods import NEGATIVE, norms_of_movement
+
+    people = context.once("published people", lambda: read_people(context.files()[CROWD]))
+    asked = [is_chosen(place, options.emotion, options.factor) for place in people.places]
+    rises = zip(people.where, people.change(NEGATIVE), strict=True)
+    return norms_of_movement([rise for where, rise in rises if asked[where] and rise == rise], "Huang et al. 2024")
 
 
 def situations(files: Mapping[str, bytes], options: EmotionBenchOptions) -> list[Situation]:

@@ -85,6 +85,7 @@ def _given(scored: Scored) -> GivenReply:
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
     replies = given_replies(scored)
     replied = [reply for reply in replies if reply.text]
+    about = {reply.trial.id: _about(reply.trial) for reply in replies}
     words = mean_estimate("words per reply", [reply.facts["words"] for reply in replied], digits=1)
     return Result(
         noun="prompts",
@@ -97,7 +98,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         score_range=(0.0, 100.0),
         estimates=_estimates(replied, words),
         counts=count_outcomes(reply.status for reply in replies),
-        items=tuple(_item(reply) for reply in replies),
+        items=tuple([_item(reply, about) for reply in replies]),
         item_range=(1.0, 3.0),
         caveats=_caveats(replies, replied),
         tables=_tables(replied) if len(replied) > 1 else (),
@@ -121,7 +122,7 @@ def _those(replied: Sequence[GivenReply], fact: str) -> list[bool]:
 
 
 def _count(replied: Sequence[GivenReply], fact: str) -> int:
-    return sum(bool(reply.facts[fact]) for reply in replied)
+    return [reply.facts[fact] for reply in replied].count(True)
 
 
 def _tables(replied: Sequence[GivenReply]) -> tuple[Table, ...]:
@@ -150,25 +151,30 @@ def _rows(replied: Sequence[GivenReply], by: str) -> tuple[tuple[str | int | Est
 
 
 def reply_shown(scored: Scored) -> ItemScore:
-    return _item(_given(scored))
+    return _item(_given(scored), {scored.trial.id: _about(scored.trial)})
 
 
-def _item(reply: GivenReply) -> ItemScore:
-    said = {"refusal": "declines", "greeting": "greets like an assistant", "ai": "says it is an AI"}
-    return ItemScore(
-        item=reply.trial.items[0],
-        trial=reply.trial.id,
-        repeat=reply.repeat,
-        status=reply.status,
-        score=None,
-        title=f"{reply.trial.key['emotion']}: {reply.trial.key['utterance']}",
-        text=reply.text or (reply.answer.text if reply.answer else ""),
-        values={name: value for name, value in reply.facts.items() if name in ("words", "tokens")}
-        | {label: "yes" for fact, label in said.items() if reply.facts.get(fact)},
-        attempts=reply.n_attempts,
-        topics=(str(reply.trial.key["emotion"]), str(reply.trial.key["valence"])),
-        shown=reply.trial.stimulus,
-    )
+_SAID = {"refusal": "declines", "greeting": "greets like an assistant", "ai": "says it is an AI"}
+
+
+def _about(trial: Trial) -> tuple[str, tuple[str, str]]:
+    """(title, topics): the same for every reply to a trial."""
+    emotion, valence = str(trial.key["emotion"]), str(trial.key["valence"])
+    return f"{emotion}: {trial.key['utterance']}", (emotion, valence)
+
+
+def _item(reply: GivenReply, about: Mapping[str, tuple[str, tuple[str, str]]]) -> ItemScore:
+    trial, facts, text = reply.trial, reply.facts, reply.text
+    title, topics = about[trial.id]
+    values: dict[str, Any] = {}
+    if facts:
+        values = {"words": facts["words"], "tokens": facts["tokens"]}
+        values |= {label: "yes" for fact, label in _SAID.items() if facts[fact]}
+    return ItemScore(  # by place: by name it takes thrice the time
+        trial.items[0], trial.id, reply.repeat, reply.status, None, title,
+        text or (reply.answer.text if reply.answer else ""), values, {}, {}, reply.n_attempts, None, "", topics,
+        trial.stimulus,
+    )  # fmt: skip
 
 
 def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate) -> str:

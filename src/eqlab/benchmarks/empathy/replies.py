@@ -24,14 +24,8 @@ def read_reply(text: str) -> Reading:
 
 def describe(reply: str) -> dict[str, Any]:
     """Length and manners: what is recorded of a reply."""
-    found = manners(reply)
-    return {
-        "words": found.words,
-        "tokens": count_tokens(reply),
-        "refusal": found.refusal,
-        "greeting": found.greeting,
-        "ai": found.says_it_is_ai,
-    }
+    refusal, greeting, ai, words = _manners(reply)
+    return {"words": words, "tokens": count_tokens(reply), "refusal": refusal, "greeting": greeting, "ai": ai}
 
 
 def reply_text(answer: Answer | None) -> str:
@@ -132,7 +126,13 @@ class Manners:
 
 
 def manners(reply: str) -> Manners:
-    return Manners(declines(reply), greets(reply), says_it_is_ai(reply), len(reply.split()))
+    return Manners(*_manners(reply))
+
+
+def _manners(reply: str) -> tuple[bool, bool, bool, int]:
+    plain = _plain(reply)
+    found = _DECLINES.search(plain), _GREETING.search(plain), _SAYS_AI.search(plain)
+    return found[0] is not None, found[1] is not None, found[2] is not None, len(reply.split())
 
 
 def declines(reply: str) -> bool:

@@ -3,9 +3,9 @@
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import quote
 
@@ -40,6 +40,8 @@ WHOLE = 64
 """Rows of all tables together up to which the front page, which stays below 150 kB, has them all."""
 FRONT_ROWS, _FEWEST_ROWS = 50, 10
 """Rows there of more, of all tables together and of each; pages of their own have them all."""
+COMPARED = 500
+"""Rows of all tables together up to which the page that compares two has them all; of more, the best of each table."""
 TALKS = "talks"
 """The folder of talks to read."""
 _NEAR = 3
@@ -121,6 +123,20 @@ class BoardSite:
     generated_at: float
     version: str
 
+    @cached_property
+    def compared(self) -> frozenset[str]:
+        """Entries on the page that compares two: all, or where that page would grow too large the best."""
+        most = COMPARED
+        if sum(len(board.entered) for board in self.boards) > COMPARED:
+            most = max(_FEWEST_ROWS, COMPARED // len(self.boards))
+        return frozenset(entry.id for board in self.boards for _, entry in board.entered[:most])
+
+    @property
+    def few_compared(self) -> list[tuple[Board, int]]:
+        """The tables of which not all are there, each with how many are."""
+        found = ((board, sum(entry.id in self.compared for _, entry in board.entered)) for board in self.boards)
+        return [(board, count) for board, count in found if count < len(board.entered)]
+
 
 def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
     """Everything but `board.json`; the front page comes last, so that it never leads to what is not there yet."""
@@ -161,6 +177,7 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
             before=site.before,
             refused=site.refused,
             origins=origins,
+            few_compared=site.few_compared,
             talks=f"{TALKS}/{INDEX}" if talks_of(site) else "",
         ),
     )
@@ -210,6 +227,7 @@ def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEnt
             entry=entry,
             pages=pages,
             near=_near(board, line),
+            compared=site.compared,
             talks=f"../{TALKS}/{INDEX}#listener={quote(line.name)}" if _readable(entry) else "",
             ranked=sum(other.rank is not None for other in board.lines),
         ),
@@ -339,9 +357,9 @@ def _reply_row(item: ItemScore) -> dict[str, Any]:
 
 
 def _compare(site: BoardSite) -> bytes:
-    data = json.dumps(compare_data(list(site.boards)), ensure_ascii=True, separators=(",", ":"))
+    data = json.dumps(compare_data(list(site.boards), site.compared), ensure_ascii=True, separators=(",", ":"))
     harmless = data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return _page(site, "compare.html.j2", boards=site.boards, data=Markup(harmless))
+    return _page(site, "compare.html.j2", boards=site.boards, data=Markup(harmless), few_compared=site.few_compared)
 
 
 _SCRIPTS = {
@@ -374,24 +392,26 @@ def whole(site: BoardSite, files: Sequence[str], tables: Sequence[Mapping[str, A
 
 
 # What the page that compares any two entries computes with: the rule of `verdict.pair`, done in the browser.
-def compare_data(boards: list[Board]) -> dict[str, Any]:
-    """Everything the compare page computes with. Item scores take few different values, so each is kept once, in full
-    precision, and a row is a list of places in that list (−1: no score). Who lost answers has a second row,
-    with these as the worst."""
+def compare_data(boards: list[Board], compared: Collection[str] | None = None) -> dict[str, Any]:
+    """Everything the compare page computes with, of all entries or of the `compared`. Item scores take few different
+    values, so each is kept once, in full precision, and a row is a list of places in that list (−1: no score). Who lost
+    answers has a second row, with these as the worst."""
     most = max((len(board.items) for board in boards), default=0)
     reach = stdtrit(np.arange(1, max(most, 2)), 0.975)
     return {
         "t": [float(value) for value in reach],
         "fewest": FEWEST,
         "differ": DIFFER,
-        "tables": [_table(board) for board in boards if len(board.entered) > 1],
+        "tables": [_table(board, compared) for board in boards if len(board.entered) > 1],
     }
 
 
-def _table(board: Board) -> dict[str, Any]:
+def _table(board: Board, compared: Collection[str] | None) -> dict[str, Any]:
     values: dict[float, int] = {}
     models = []
     for line, entry in board.entered:
+        if compared is not None and entry.id not in compared:
+            continue
         row = _places(values, board.row(entry))
         head, lost = line.estimate, board.verdict.of(line.name).contender.lost
         models.append([entry.id, line.name, head.value, head.low, head.high, head.n, row, _lost(board, values, lost)])

@@ -24,7 +24,7 @@ from eqlab.comparison.contender import (
     why_no_rank,
 )
 from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
-from eqlab.comparison.scores import ScoreLine
+from eqlab.comparison.scores import MeasuredLines, ScoreLine, measured_lines
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, rank
 from eqlab.core.results import Estimate, goodness
@@ -114,8 +114,9 @@ class Board:
         return ", ".join([label_of(self.title, self.facts), *self.unlike])
 
     @cached_property
-    def score_lines(self) -> list[ScoreLine]:
-        return [line.score_line(self.at_length.get(line.name) if line.entry else None) for line in self.lines]
+    def score_lines(self) -> MeasuredLines:
+        lines = [line.score_line(self.at_length.get(line.name) if line.entry else None) for line in self.lines]
+        return measured_lines(lines)
 
     @property
     def compares(self) -> bool:
