@@ -1,7 +1,9 @@
 """How close the runner comes to the physical limit: the model's latency.
 
 Starts a loopback server with a fixed latency, then, in the same run, asks it the same number of requests with a bare
-aiohttp loop (the floor) and with `eqlab` (planning, parsing, scoring and durable storing included).
+aiohttp loop (the floor) and with `eqlab`: a run from its beginning to its end, with its trials written down, replies
+read and every answer stored durably. What comes before and after it, trials chosen and answers scored, is counted by
+itself.
 
     python bench/runner.py [--requests 2000] [--latency 1.0] [--in-flight 64 256]
     python bench/runner.py --profile   where the CPU time of a request goes
@@ -18,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from loopback import serving
 
@@ -66,7 +69,7 @@ def ours(
 ) -> None:
     """The same through the public API, on a store of its own. Imports are counted on neither side: a small run comes
     first, and what starting takes is measured by itself (bench/speed.py). `streams`: as a model of a provider who is
-    known to stream."""
+    known to stream. `work`: measures instead, all of it."""
     import eqlab as api
 
     models = ("openai/bench",) if streams else ("bench",)
@@ -74,29 +77,52 @@ def ours(
     with tempfile.TemporaryDirectory() as folder:
         store = api.open_store(str(Path(folder) / "bench.db"))
 
-        def ask(repeats: int) -> None:
+        def ask(repeats: int) -> list[Spent]:
+            """What choosing, asking and scoring took."""
+            before = Spent.now()
             request = api.Request(models=models, benchmarks=("eqbench",), base_url=url, limit=50, repeats=repeats)
-            outcome = api.run(api.prepare(request), store, concurrency=in_flight)
+            prepared = api.prepare(request)
+            chosen = Spent.now()
+            outcome = api.run(prepared, store, concurrency=in_flight)
+            asked = Spent.now()
             (result,) = api.results(store, store.find_run(outcome.run))
+            scored = Spent.now()
             if result.counts["ok"] != 50 * repeats:
                 raise SystemExit(f"only {result.counts['ok']} of {50 * repeats} answers are ok: {result.counts}")
+            return [chosen.since(before), asked.since(chosen), scored.since(asked)]
 
         ask(1)
         if work:
             work(ask, requests // 50)
-        else:
-            measured(lambda: ask(requests // 50))
+            return
+        chosen, asked, scored = ask(requests // 50)
+        show(asked, beside=chosen.cpu + scored.cpu)
+
+
+class Spent(NamedTuple):
+    """Seconds."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def now(cls) -> "Spent":
+        return cls(time.perf_counter(), time.process_time())
+
+    def since(self, before: "Spent") -> "Spent":
+        return Spent(self.wall - before.wall, self.cpu - before.cpu)
 
 
 def measured(main: Callable[[], None]) -> None:
-    wall, cpu = time.perf_counter(), time.process_time()
+    before = Spent.now()
     main()
-    figures = {
-        "wall": time.perf_counter() - wall,
-        "cpu": time.process_time() - cpu,
-        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10),
-    }
-    print(json.dumps(figures))
+    show(Spent.now().since(before))
+
+
+def show(spent: Spent, beside: float = 0.0) -> None:
+    """`beside`: CPU seconds that are no part of asking."""
+    highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    print(json.dumps({**spent._asdict(), "beside": beside, "memory": highest}))
 
 
 PARTS = {

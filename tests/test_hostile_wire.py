@@ -262,10 +262,10 @@ def test_a_reply_that_comes_when_its_time_is_over_ends_no_run_and_is_no_second_o
     async def main():
         every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
         given_up, resting = [await every.take("http://h") for _ in range(2)]
-        given_up.connector.held = _Late()
+        given_up.held = _Late()
         await every.drop(given_up)
         assert every.replies.order is Order.KEPT
-        resting.connector.held = _Late()
+        resting.held = _Late()
         await every.give(resting, 1.0)
         assert every.replies.order is Order.DOUBTED
         await every.clear()
@@ -277,7 +277,7 @@ def test_what_comes_over_one_connection_is_noticed_by_whoever_takes_another():
     async def main():
         every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
         resting = await every.take("http://h")
-        resting.connector.held = _Late()
+        resting.held = _Late()
         every._resting.append((math.inf, 1, resting))  # nobody would take it for long
         every._looked = 0.0
         taken = await every.take("http://h")
@@ -291,13 +291,15 @@ def test_what_comes_over_one_connection_is_noticed_by_whoever_takes_another():
 def test_a_question_that_is_given_up_leaves_no_connection_open():
     async def main():
         every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
-        line = await every.take("http://h")
+        line, closed = await every.take("http://h"), []
+        protocol = SimpleNamespace(closed=None, transport=None, is_connected=lambda: False)
+        line.take(SimpleNamespace(protocol=protocol, transport=None, close=lambda: closed.append(line)))
         every._resting.append((0.0, 1, line))
         taking = asyncio.create_task(every.take("http://h"))
         await asyncio.sleep(0)
         taking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await taking
-        assert line.session.closed
+        assert closed == [line]
 
     asyncio.run(main())

@@ -10,6 +10,8 @@ from eqlab.core.errors import UsageError
 
 T = TypeVar("T", bool, int, str)
 _YES_NO = ("yes", "no")
+_LAST: "dict[type[Options], tuple[dict[str, Any], Options]]" = {}
+"""What each class was read from last, and what it made of that."""
 
 
 def option(default: T, about: str, choices: Sequence[str] = (), *, late: bool = False) -> T:
@@ -49,8 +51,12 @@ class Options:
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Self:
         """From a run's options. What only the host keeps there (title, study, purpose) is none of them."""
-        known = cls.__dataclass_fields__  # `fields` makes a list anew, and this is asked thrice an answer
-        return cls(**{name: _frozen(value) for name, value in stored.items() if name in known})
+        last = _LAST.get(cls)  # a run's are the same from answer to answer
+        if last is None or last[0] != stored:
+            known = cls.__dataclass_fields__
+            made = cls(**{name: _frozen(value) for name, value in stored.items() if name in known})
+            last = _LAST[cls] = (dict(stored), made)
+        return cast(Self, last[1])
 
     def plain(self) -> dict[str, Any]:
         """As a run stores them: the same JSON since the first release of each."""

@@ -14,6 +14,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+import orjson
+
 from eqlab.core.errors import ModelError
 from eqlab.core.plural import many
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, Unasked
@@ -353,7 +355,10 @@ class HttpChat:
     # -- the way there and back --------------------------------------------------------------------------------
 
     async def _over_http(self, outgoing: Outgoing) -> Incoming | TryAgain | Hopeless:
-        body = json.dumps(outgoing.body, ensure_ascii=False).encode("utf-8", "replace")
+        try:
+            body = orjson.dumps(outgoing.body) if not outgoing.request.extra else _as_json(outgoing.body)
+        except TypeError:  # half a letter, which it refuses
+            body = _as_json(outgoing.body)
         question = outgoing.request.messages
         return await self._transport.post(self._endpoint.base_url + outgoing.path, outgoing.headers, body, question)
 
@@ -443,6 +448,10 @@ class _Tries:
         self.faults = faults
         self.retries = self.timed_out = self.changes = 0
         self.blamed = self.sent = False
+
+
+def _as_json(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _alone(base_url: str) -> float:

@@ -301,7 +301,9 @@ def waiting(pages: Iterable[Sequence[Planned]], asked: Mapping[str, Asked]) -> I
     """What is not answered yet and has tries left."""
     for page in pages:
         for planned in page:
-            if not planned.done and planned.failed < asked[planned.benchmark].asking(planned.trial).tries:
+            if not planned.done and (
+                not planned.failed or planned.failed < asked[planned.benchmark].asking(planned.trial).tries
+            ):
                 yield planned
 
 

@@ -11,7 +11,9 @@ its own, on which the first reply is the only one."""
 import asyncio
 import errno
 import heapq
+import math
 import os
+import select
 import socket
 import ssl
 import time
@@ -26,7 +28,11 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from aiohttp.client_proto import ResponseHandler
-from aiohttp.connector import Connection as Held
+from aiohttp.connector import Connection
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.http_parser import RawResponseMessage
+from multidict import CIMultiDict
+from yarl import URL
 
 from eqlab.core.errors import ModelError
 from eqlab.models.limiter import Limiter
@@ -82,41 +88,96 @@ class NameResolver(AbstractResolver):
         await self._asked.close()
 
 
+class _Target:
+    """Where questions of one kind go: how to connect, and the head that every one of them begins with."""
+
+    def __init__(
+        self, method: str, url: str, headers: Mapping[str, str], proxy: str | None, trust: ssl.SSLContext | bool
+    ) -> None:
+        fields = CIMultiDict({"Accept-Encoding": "gzip, deflate"})
+        fields.update(headers)
+        self.method = method
+        self.request = aiohttp.ClientRequest(
+            method,
+            URL(url),
+            headers=fields,
+            loop=asyncio.get_running_loop(),
+            proxy=URL(proxy) if proxy else None,
+            ssl=trust,
+        )
+        self._head = b""
+
+    def whole(self, body: bytes | None) -> bytes:
+        """All bytes of a question, once somebody has connected: a proxy's login is known from then on."""
+        if not self._head:
+            request = self.request
+            through = request.proxy is not None and not request.is_ssl()
+            path = str(request.url.with_user(None)) if through else request.url.raw_path_qs
+            fields = [f"{name}: {value}" for name, value in request.headers.items() if name != "Content-Length"]
+            lines = [f"{self.method} {path} HTTP/1.1", *fields]
+            if any(mark in line for line in lines for mark in "\r\n\0"):
+                raise ValueError("a header holds a line break")
+            self._head = "\r\n".join(lines).encode()
+        if body is None:
+            return self._head + (b"\r\n\r\n" if self.method == "GET" else b"\r\nContent-Length: 0\r\n\r\n")
+        return b"%b\r\nContent-Length: %d\r\n\r\n%b" % (self._head, len(body), body)
+
+
 class PooledConnection:
     """One connection, and what has come over it."""
 
-    def __init__(self, origin: str, timeout: aiohttp.ClientTimeout, names: AbstractResolver) -> None:
+    __slots__ = ("_connection", "_socket", "heard", "held", "idle_since", "origin")
+
+    def __init__(self, origin: str) -> None:
         self.origin = origin
-        self.connector = _Connector(
-            limit=0, keepalive_timeout=_KEPT, resolver=names, use_dns_cache=False, socket_factory=probed_socket
-        )
-        self.session = aiohttp.ClientSession(
-            connector=self.connector,
-            timeout=timeout,
-            cookie_jar=aiohttp.DummyCookieJar(),  # requests have nothing in common
-            auto_decompress=False,  # it would unpack a bomb whole, before anybody can look
-            headers={"Accept-Encoding": "gzip, deflate"},
-            max_headers=_HEADERS,
-            max_field_size=_HEADER,
-        )
+        self.held: ResponseHandler | None = None
+        self._connection: Connection | None = None
+        self._socket = select.poll()
         self.heard = ConnectionReplies()
         self.idle_since = 0.0
+
+    def take(self, connection: Connection) -> None:
+        self._connection, self.held = connection, connection.protocol
+        if connection.transport is not None:
+            self._socket.register(connection.transport.get_extra_info("socket").fileno(), select.POLLIN)
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing lies unread in its socket."""
+        return self.held is not None and self.held.is_connected() and not self._socket.poll(0)
+
+    async def ask(self, question: bytes) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+        """The head of the reply to this, and its body, which may still be on its way."""
+        held = self.held
+        if held is None or held.transport is None or held.transport.is_closing():
+            raise aiohttp.ClientConnectionResetError("the connection is closed")
+        held.set_response_params(
+            read_until_eof=True,
+            auto_decompress=False,  # it would unpack a bomb whole, before anybody can look
+            max_field_size=_HEADER,
+            max_headers=_HEADERS,
+        )
+        held.transport.write(question)
+        while True:
+            message, body = await held.read()
+            if message.code == 101 or not 100 <= message.code < 200:
+                return message, body
 
     @property
     def connected(self) -> bool:
         """Whether it ever was."""
-        return self.connector.held is not None
+        return self.held is not None
 
     @property
     def open(self) -> bool:
         """Whether another question can go over it: neither closed, nor with something on it that nobody asked for."""
-        held = self.connector.held
+        held = self.held
         return held is not None and held.is_connected() and not held.should_close
 
     def unasked(self) -> bytes | None:
         """What came as a good reply though nobody had asked, if only in part; None where nothing did. A farewell (408
         to the idle) is none."""
-        held = self.connector.held
+        held = self.held
         if held is None or not len(held):
             return None
         message, body = _at_once(held.read())
@@ -128,7 +189,16 @@ class PooledConnection:
             return b""
 
     async def close(self) -> None:
-        await self.session.close()
+        connection, self._connection = self._connection, None
+        if connection is None or connection.protocol is None:
+            return
+        protocol = connection.protocol
+        gone = protocol.closed
+        if protocol.transport is not None and protocol.transport.get_extra_info("sslcontext") is not None:
+            protocol.abort()  # nobody waits for a farewell
+        connection.close()
+        if gone is not None:
+            await asyncio.gather(gone, return_exceptions=True)
 
 
 class ConnectionPool:
@@ -140,7 +210,8 @@ class ConnectionPool:
         """Connections that may rest: all that are asked at once may end at once, too."""
         self._resting: list[tuple[float, int, PooledConnection]] = []
         """By when they have rested enough."""
-        self._resolver: NameResolver | None = None
+        self._connector: aiohttp.TCPConnector | None = None
+        """Makes connections, and keeps none."""
         self._number = 0
         self._looked = 0.0
         self._usual = 0.0
@@ -153,23 +224,26 @@ class ConnectionPool:
             self.look()
         while self.replies.ids is not Ids.PUZZLING and self._resting and self._resting[0][0] <= time.monotonic():
             connection = heapq.heappop(self._resting)[2]
-            try:
-                await asyncio.sleep(0)
-                await asyncio.sleep(0)  # two turns of the event loop: what lies in its socket is read now
-            except asyncio.CancelledError:
-                await connection.close()
-                raise
+            if not connection.silent:
+                try:
+                    await asyncio.sleep(0)
+                    await asyncio.sleep(0)  # two turns of the event loop: what lies in its socket is read now
+                except asyncio.CancelledError:
+                    await connection.close()
+                    raise
             self._look(connection)
             kept = time.monotonic() - connection.idle_since < _KEPT
             if connection.open and kept and connection.origin == origin and self.replies.order is Order.KEPT:
                 return connection
             await connection.close()
-        return self.new(origin, self._timeout)
+        return PooledConnection(origin)
 
-    def new(self, origin: str, timeout: aiohttp.ClientTimeout) -> PooledConnection:
-        if self._resolver is None:  # made late: it belongs to the running event loop
-            self._resolver = NameResolver()
-        return PooledConnection(origin, timeout, self._resolver)
+    async def connect(self, connection: PooledConnection, target: _Target) -> None:
+        if self._connector is None:  # made late: it belongs to the running event loop
+            self._connector = aiohttp.TCPConnector(
+                limit=0, resolver=NameResolver(), use_dns_cache=False, socket_factory=probed_socket
+            )
+        connection.take(await self._connector.connect(target.request, [], self._timeout))
 
     async def give(
         self, connection: PooledConnection, took: float, question: Hashable = None, good: bytes | None = None
@@ -204,7 +278,7 @@ class ConnectionPool:
         """Whether something has come meanwhile over what rests."""
         self._looked = time.monotonic()
         for _, _, connection in self._resting:
-            held = connection.connector.held  # here and not in a call: hundreds may rest, and hardly any has anything
+            held = connection.held  # here and not in a call: hundreds may rest, and hardly any has anything
             if held is not None and len(held):
                 self._look(connection)
 
@@ -218,17 +292,6 @@ class ConnectionPool:
         raw = connection.unasked()
         if raw is not None:
             self.replies.unasked(connection.heard, raw)
-
-
-class _Connector(aiohttp.TCPConnector):
-    """Lets one see the connection that it made."""
-
-    held: ResponseHandler | None = None
-
-    async def connect(self, *args: Any, **named: Any) -> Held:
-        found = await super().connect(*args, **named)
-        self.held = found.protocol
-        return found
 
 
 def rest(took: float, usual: float) -> float:
@@ -262,6 +325,8 @@ _MOVED = (301, 302, 303, 307, 308)
 _REDIRECTS = 3
 
 
+_TARGETS = 64
+"""Kinds of requests that are remembered."""
 _OVERTAKEN = 8
 """Requests sent later that may be answered sooner: from then on a silent one is taken for lost, not for queued."""
 
@@ -269,10 +334,10 @@ _OVERTAKEN = 8
 class _Unheard:
     """A request of which nothing has come back, and until when that is waited for."""
 
-    __slots__ = ("ahead", "answered", "limit")
+    __slots__ = ("ahead", "answered", "end", "limit")
 
-    def __init__(self, limit: asyncio.Timeout, ahead: int, answered: int) -> None:
-        self.limit, self.ahead, self.answered = limit, ahead, answered
+    def __init__(self, limit: asyncio.Timeout, end: float, ahead: int, answered: int) -> None:
+        self.limit, self.end, self.ahead, self.answered = limit, end, ahead, answered
 
 
 class Silences:
@@ -291,18 +356,20 @@ class Silences:
         self._glance: asyncio.TimerHandle | None = None
         self._probing: asyncio.Task[None] | None = None
 
-    def sent(self, limit: asyncio.Timeout) -> _Unheard:
-        mine = _Unheard(limit, len(self._unheard), self._answered)
+    def sent(self, limit: asyncio.Timeout, whole: float = math.inf) -> _Unheard:
+        """`whole`: seconds that all of the reply may take."""
+        loop = asyncio.get_running_loop()
+        mine = _Unheard(limit, loop.time() + whole, len(self._unheard), self._answered)
         self._unheard.add(mine)
         if self.probe is not None and self._glance is None:
-            self._glance = asyncio.get_running_loop().call_later(self.silence / 2, self._look)
+            self._glance = loop.call_later(self.silence / 2, self._look)
         return mine
 
     def heard(self, mine: _Unheard) -> None:
         """A part of a reply has come: of this one, and a sign of life for those that wait."""
         now = asyncio.get_running_loop().time()
         self._unheard.discard(mine)
-        mine.limit.reschedule(now + self.silence)
+        mine.limit.reschedule(min(now + self.silence, mine.end))
         self._alive(now)
 
     def over(self, mine: _Unheard, answered: bool) -> None:
@@ -319,7 +386,7 @@ class Silences:
         self._extended_at = now
         for other in self._unheard:
             if self._answered - other.answered - other.ahead < _OVERTAKEN and not other.limit.expired():
-                other.limit.reschedule(now + self.silence)
+                other.limit.reschedule(min(now + self.silence, other.end))
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
@@ -349,7 +416,6 @@ class Transport:
     ) -> None:
         self.limiter = Limiter(concurrency)
         self.timeouts = Timeouts(timeout, min(silence, timeout), patience)
-        self.timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, 15.0))
         self.silences = Silences(self.timeouts.silence)
         self.met = False
         """Whether the server has ever answered anything sensible."""
@@ -357,7 +423,8 @@ class Transport:
         """When an outage began, or a rate was first refused; None after a good reply of anybody."""
         self.told = False
         """Whether the user knows of the outage under way."""
-        self.pool = ConnectionPool(self.timeout, concurrency)
+        self.pool = ConnectionPool(aiohttp.ClientTimeout(sock_connect=min(timeout, 15.0)), concurrency)
+        self._targets: dict[tuple[Any, ...], _Target] = {}
         self._proxies: dict[str, str | None] = {}
         self._tls: ssl.SSLContext | None = None
 
@@ -372,9 +439,12 @@ class Transport:
     async def is_there(self, url: str, headers: Mapping[str, str]) -> bool:
         """Whether a server answers this at once, and well."""
         within = min(10.0, self.timeouts.silence / 4)
-        connection = self.pool.new(_origin(url), aiohttp.ClientTimeout(total=within))
+        connection = PooledConnection(_origin(url))
         try:
-            came = await self._over(connection, "GET", url, headers, None, _LARGEST_REPLY, Silences(within))
+            async with asyncio.timeout(within):
+                came = await self._over(connection, "GET", url, headers, None, _LARGEST_REPLY, Silences(within))
+        except TimeoutError:
+            return False
         finally:
             await connection.close()
         return isinstance(came, Incoming) and came.status == 200
@@ -447,28 +517,23 @@ class Transport:
         proxy = self._proxy(url)
         try:
             async with asyncio.timeout(silences.silence) as limit:
-                mine = silences.sent(limit)
+                mine = silences.sent(limit, self.timeouts.whole)
                 whole = False
                 try:
-                    async with connection.session.request(
-                        method,
-                        url,
-                        data=body,
-                        headers=headers,
-                        allow_redirects=False,
-                        proxy=proxy,
-                        ssl=self._trust() if url.startswith("https") else True,
-                    ) as response:
+                    target = self._target(method, url, headers, proxy)
+                    if not connection.connected:
+                        await self.pool.connect(connection, target)
+                    head, content = await connection.ask(target.whole(body))
+                    silences.heard(mine)
+                    raw = await content.read(largest + 1)
+                    while len(raw) <= largest and not content.at_eof():
                         silences.heard(mine)
-                        raw = await response.content.read(largest + 1)
-                        while len(raw) <= largest and not response.content.at_eof():
-                            silences.heard(mine)
-                            raw += await response.content.read(largest + 1 - len(raw))
-                        raw = unpacked(raw, response.headers.get("Content-Encoding") or "", largest)
-                        if len(raw) > largest:
-                            return Hopeless(f"the reply is larger than {largest // 2**20} MB", model=False)
-                        whole = True
-                        return Incoming(response.status, response.headers, raw, time.perf_counter() - started)
+                        raw += await content.read(largest + 1 - len(raw))
+                    raw = unpacked(raw, head.headers.get("Content-Encoding") or "", largest)
+                    if len(raw) > largest:
+                        return Hopeless(f"the reply is larger than {largest // 2**20} MB", model=False)
+                    whole = True
+                    return Incoming(head.code, head.headers, raw, time.perf_counter() - started)
                 finally:
                     silences.over(mine, whole)
         except TimeoutError:
@@ -485,8 +550,18 @@ class Transport:
         except aiohttp.ClientConnectorError as error:
             of_proxy = proxy is not None and error.host == urlsplit(proxy).hostname
             return TryAgain(f"{'the proxy is away: ' if of_proxy else ''}{no_connection(error)}", gone=True)
-        except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError, zlib.error) as error:
+        except (aiohttp.ClientError, HttpProcessingError, OSError, asyncio.IncompleteReadError, zlib.error) as error:
             return TryAgain(_broken_off(error))
+
+    def _target(self, method: str, url: str, headers: Mapping[str, str], proxy: str | None) -> _Target:
+        key = (method, url, *headers.items())
+        target = self._targets.get(key)
+        if target is None:
+            if len(self._targets) >= _TARGETS:
+                self._targets.clear()
+            trust = self._trust() if url.startswith("https") else True
+            target = self._targets[key] = _Target(method, url, headers, proxy, trust)
+        return target
 
     def _proxy(self, url: str) -> str | None:
         origin = _origin(url)
@@ -606,7 +681,7 @@ def _broken_off(error: Exception) -> str:
         return "the server closed the connection before its reply was whole"
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the reply broke off in the middle"
-    if isinstance(error, aiohttp.ClientResponseError):  # its "400" is nobody's status
+    if isinstance(error, HttpProcessingError):  # its "400" is nobody's status
         return f"what came back is no HTTP ({' '.join(error.message.split())[:200]})"
     if isinstance(error, zlib.error):
         return f"a reply that cannot be unpacked ({error})"

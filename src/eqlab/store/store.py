@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, event, func, insert, select, text, update
@@ -13,7 +14,7 @@ from sqlalchemy import Connection, Row, and_, event, func, insert, select, text,
 from eqlab.core.answers import FAILED_READINGS, Answer, stands
 from eqlab.core.runs import RunConfig, config_to_json
 from eqlab.core.trials import Trial, to_json
-from eqlab.store.engine import open_engine, patiently, reading, said_plainly, take_turn, writing
+from eqlab.store.engine import open_engine, patiently, reading, said_plainly, take_turn, writing, writing_plainly
 from eqlab.store.reader import Reader, StoredRun
 from eqlab.store.schema import answers, planned, runs, sessions, trials
 
@@ -140,6 +141,10 @@ class Store(Reader):
     def add_answers(self, batch: Sequence[Answer], turns: Sequence[NextTurn] = ()) -> None:
         """Durable when this returns, together with the turns that follow: a turn is planned once, and never without
         the answer it follows from."""
+        if self.engine.dialect.name == "sqlite" and not turns:
+            with writing_plainly(self.engine) as plain:
+                plain.executemany(_INSERT_PLAINLY, [answer_row(answer) for answer in batch])
+            return
         with writing(self.engine) as connection:
             if turns:
                 take_turn(connection, "plan")
@@ -209,13 +214,14 @@ class Store(Reader):
                     answers.c.trial_id == page.c.trial_id,
                     answers.c.repeat == page.c.repeat,
                 )
+                of_plan = (page.c.position, page.c.benchmark, page.c.trial_id, page.c.repeat)
                 rows = connection.execute(
-                    select(page, answers.c.attempt, answers.c.status, answers.c.finish)
+                    select(*of_plan, answers.c.attempt, answers.c.status, answers.c.finish)
                     .outerjoin(answers, tried)
                     .order_by(page.c.position)
                 ).all()
-            known = self.trials([row.trial_id for row in rows])
-        return [_planned(list(group), known) for _, group in groupby(rows, key=lambda row: row.position)]
+            known = self.trials([row[2] for row in rows])
+        return [_planned(list(group), known) for _, group in groupby(rows, key=itemgetter(0))]
 
 
 class SharedStore(Store):
@@ -296,6 +302,9 @@ def write_answers(connection: Connection, batch: Sequence[Answer]) -> None:
 
 
 _INSERT_ANSWER = insert(answers)
+_NAMES = [column.name for column in answers.c]
+_INSERT_PLAINLY = 'INSERT INTO answers ("{}") VALUES (:{})'.format('", "'.join(_NAMES), ", :".join(_NAMES))
+"""The same in SQLite's own words."""
 
 
 def write_absent(connection: Connection, batch: Sequence[Answer]) -> list[Answer]:
@@ -322,16 +331,17 @@ def write_absent(connection: Connection, batch: Sequence[Answer]) -> list[Answer
     return new
 
 
-def _planned(rows: Sequence[Row[Any]], known: Mapping[str, Trial]) -> Planned:
-    first = rows[0]
-    statuses = [row.status for row in rows if row.status is not None]
+def _planned(rows: Sequence[Row[Any, Any, Any, Any, Any, Any, Any]], known: Mapping[str, Trial]) -> Planned:
+    position, benchmark, trial, repeat, attempt, _, _ = rows[0]
+    if attempt is None:  # not asked yet
+        return Planned(position, benchmark, known[trial], repeat, 0, 0, False)
     return Planned(
-        position=first.position,
-        benchmark=first.benchmark,
-        trial=known[first.trial_id],
-        repeat=first.repeat,
-        attempts=max((row.attempt for row in rows if row.attempt is not None), default=0),
-        failed=sum(status in FAILED_READINGS for status in statuses),
+        position,
+        benchmark,
+        known[trial],
+        repeat,
+        attempts=max(row.attempt for row in rows),
+        failed=sum(row.status in FAILED_READINGS for row in rows),
         done=stands((row.status, row.finish) for row in rows),
     )
 
@@ -345,7 +355,7 @@ def answer_row(answer: Answer) -> dict[str, Any]:
         "attempt": answer.attempt,
         "status": answer.status,
         "text": _clean(answer.text),
-        "values": _clean(json.dumps(dict(answer.values), ensure_ascii=False)),
+        "values": _clean(_LETTERS.encode(dict(answer.values))),
         "note": _clean(answer.note),
         "reasoning": _clean(answer.reasoning),
         "model": _clean(answer.model),
@@ -376,9 +386,15 @@ def read_answer(row: Row[Any]) -> Answer:
 def _extras(values: Mapping[str, Any]) -> str | None:
     """As JSON; the temperature has a column of its own."""
     found = {name: value for name, value in values.items() if name != "temperature"}
-    return json.dumps(found) if found else None
+    return _ASCII.encode(found) if found else None
 
 
 def _clean(text: str) -> str:
     """PostgreSQL cannot hold NUL, and no UTF-8 holds lone surrogates; both come from broken models."""
+    if text.isascii():
+        return text.replace("\0", "\ufffd") if "\0" in text else text
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+_LETTERS, _ASCII = json.JSONEncoder(ensure_ascii=False), json.JSONEncoder()
+"""Made once: `json.dumps` may make one for every answer."""

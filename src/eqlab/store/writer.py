@@ -1,5 +1,5 @@
 """Working on a run: one process at a time, and in it one thread that writes answers: each at once when it is alone, all
-that came during a commit by the next one.
+that came during a commit, or right after it, by the next one.
 
 The operating system or the database drops the lock when its holder dies, so a killed run can be continued at once. A
 store that fails stops the run and loses nothing: what arrives from then on goes to a file beside it."""
@@ -7,6 +7,7 @@ store that fails stops the run and loses nothing: what arrives from then on goes
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -72,6 +73,9 @@ def _advisory_lock(store: Store, run: str) -> Iterator[None]:
 _MOST_WAITING = 1000
 """Answers that wait to be stored; a model that is faster than the disk is slowed down, or memory would grow."""
 
+_BETWEEN = 0.01
+"""Seconds from one commit to the next: those of a burst share one. Many a disk takes longer by itself."""
+
 
 class Writer:
     """Put answers in; `on_stored` hears of each batch after its commit, `on_failure` of the store's failure, both in
@@ -128,15 +132,19 @@ class Writer:
         return StoreError(what, way_out)
 
     def _work(self) -> None:
-        open_ = True
+        open_, committed = True, 0.0
         while open_:
             batch = [self._queue.get()]
+            early = committed + _BETWEEN - time.monotonic()
+            if early > 0 and isinstance(batch[0], Answer | NextTurn):
+                time.sleep(early)
             while not self._queue.empty():
                 batch.append(self._queue.get())
             open_ = None not in batch
             answers = [answer for answer in batch if isinstance(answer, Answer)]
             turns = [turn for turn in batch if isinstance(turn, NextTurn)]
             if (answers or turns) and self._failure is None and self._stored(answers, turns):
+                committed = time.monotonic()
                 self._tell(answers)
             elif answers:  # the turns follow from them, and are found again when they are taken in
                 self._pending.keep(answers)

@@ -81,16 +81,18 @@ _SERVERS_OWN = 10_000
 def believed(reply: ChatReply, request: ChatRequest) -> ChatReply:
     """The reply without counts that cannot be: 0 beside a text, far fewer or far more than its text has. They are
     unknown then, and kept in `usage` as they were reported."""
-    written = reply.text + reply.reasoning
-    asked = sum(len(message.text.encode("utf-8", "replace")) for message in request.messages)
-    asked += len(str(request.schema)) if request.schema is not None else 0
-    most = max(reply.sent.get("room") or 0, len(written.encode("utf-8", "replace")))
-    most += reply.usage.get("reasoning_tokens", 0) + _SERVERS_OWN
     odd: dict[str, int] = {}
-    if reply.tokens_in is not None and not 0 < reply.tokens_in <= asked + _SERVERS_OWN:
-        odd["reported_in"] = reply.tokens_in
-    if reply.tokens_out is not None and not len(written) / _CHARACTERS_A_TOKEN <= reply.tokens_out <= most:
-        odd["reported_out"] = reply.tokens_out
+    if reply.tokens_in is not None and not 0 < reply.tokens_in <= _SERVERS_OWN:
+        asked = sum(len(message.text.encode("utf-8", "replace")) for message in request.messages)
+        asked += len(str(request.schema)) if request.schema is not None else 0
+        if not 0 < reply.tokens_in <= asked + _SERVERS_OWN:
+            odd["reported_in"] = reply.tokens_in
+    if reply.tokens_out is not None:
+        written = reply.text + reply.reasoning
+        most = max(reply.sent.get("room") or 0, len(written.encode("utf-8", "replace")))
+        most += reply.usage.get("reasoning_tokens", 0) + _SERVERS_OWN
+        if not len(written) / _CHARACTERS_A_TOKEN <= reply.tokens_out <= most:
+            odd["reported_out"] = reply.tokens_out
     if not odd:
         return reply
     return replace(
