@@ -18,6 +18,8 @@ from eqlab.core.moves import Arrival
 from eqlab.core.trials import Trial
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import clear_simulated
+from eqlab.store.study.researchers import read_audit
 from eqlab.store.study.studies import create_study
 from eqlab.study.results.export import export_all
 from eqlab.study.results.participants import read_participants
@@ -86,6 +88,20 @@ def test_whatever_people_are_like_nobody_stands_alone(values, smallest):
         assert not told or any(
             all(value in ("*", step[number]) for number, value in enumerate(told)) for step in trait.ladder
         )
+
+
+def test_simulated_people_are_nobodys_company(participation, tmp_path):
+    """The release says who is simulated: a person among four of them stood alone."""
+    for number in range(5):
+        take(participation, participation.admit(Arrival(f"s{number}", "en", simulated=True)))
+    publish(participation, tmp_path / "rehearsal")
+    take(participation, participation.arrive("real", "en"))
+    with pytest.raises(UsageError, match="holds 5 simulated people beside 1 real person"):
+        publish(participation, tmp_path / "public")
+    clear_simulated(participation)
+    with pytest.raises(UsageError, match="has 1 person; a release needs at least 5"):
+        publish(participation, tmp_path / "public")
+    assert not (tmp_path / "public").exists()
 
 
 def test_what_everybody_shares_is_told():
@@ -252,6 +268,12 @@ def test_a_release_that_breaks_the_promise_is_not_written(participation, tmp_pat
     with pytest.raises(DataError, match="was not written"):
         publish(participation, tmp_path / "public")
     assert not (tmp_path / "public").exists()
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="has 5 people; a release needs at least 6"):
+        publish(participation, tmp_path / "public", 6)
+    publish(participation, tmp_path / "public")
+    kept = [(entry.action, entry.detail["done"]) for entry in read_audit(participation.store, participation.study.id)]
+    assert kept == [("analysed", 5), ("analysed", 5), ("published", 5)]  # a look each, and one release
 
 
 def test_a_release_has_no_times_of_pages_unless_asked_for(participation, tmp_path):

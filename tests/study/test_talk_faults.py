@@ -7,7 +7,7 @@ import time
 import pytest
 from aiohttp import web
 from sqlalchemy import select
-from talk_case import ARMS, HELP, MACHINE, calls, one, talk_design, talking
+from talk_case import HELP, MACHINE, calls, one, price_file, talk_design, talking
 
 from eqlab.core.studied import Truth
 from eqlab.store.schema import answers, talk_calls, trials
@@ -173,12 +173,7 @@ def test_each_request_is_on_disk_before_it_is_sent(tmp_path, server):
 
 def test_a_reply_that_was_empty_counts_against_the_limit_of_money(tmp_path, server, monkeypatch):
     """Room for one request at its worst is not room for two."""
-    prices = tmp_path / "prices.toml"
-    prices.write_text(
-        'date = "2026-01-01"\ncurrency = "USD"\nsource = "test"\n'
-        + "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 0.0\noutput = 1000.0\n' for spec in ARMS.values())
-    )
-    monkeypatch.setenv("EQLAB_PRICES", str(prices))
+    price_file(tmp_path, monkeypatch)
     silence = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": ""}}
     server.reply = lambda body, number: {
         "choices": [silence],
@@ -197,12 +192,7 @@ def test_a_reply_that_was_empty_counts_against_the_limit_of_money(tmp_path, serv
 
 
 def test_money_is_reserved_at_its_worst_and_settled_at_what_it_took(tmp_path, server, monkeypatch):
-    prices = tmp_path / "prices.toml"
-    prices.write_text(
-        'date = "2026-01-01"\ncurrency = "USD"\nsource = "test"\n'
-        + "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 1000.0\noutput = 1000.0\n' for spec in ARMS.values())
-    )
-    monkeypatch.setenv("EQLAB_PRICES", str(prices))
+    price_file(tmp_path, monkeypatch, given=1000.0)
     server.reply = lambda body, number: {
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Reply."}}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 10},

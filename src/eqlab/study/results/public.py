@@ -23,10 +23,10 @@ from eqlab.core.text import people as people_in_words
 from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
-from eqlab.study.results.analysis import analyse_moment
+from eqlab.study.results.analysis import StudyAnalysis, analyse_unseen, log_look
 from eqlab.study.results.bundle import STUDY, summary
 from eqlab.study.results.export import ANSWERS, PARTICIPANTS, QUESTIONS, RELEASE, TALKS, public_talk_rows
-from eqlab.study.results.participants import Participant
+from eqlab.study.results.participants import Participant, Participants
 from eqlab.tables.data import safe_csv
 
 SMALLEST = 5
@@ -58,19 +58,42 @@ def publish(
     participation: Participation, folder: Path, smallest: int = SMALLEST, who: str = "", *, times: bool = False
 ) -> list[Path]:
     """Write the public release: people, answers, what was asked, and what came of the analysis. `times`: with the
-    seconds on each page, in tens, which nothing protects."""
-    import polars as pl
-
+    seconds on each page, in tens, which nothing protects. One that is refused is kept as a look, and as no release."""
     if (folder / STUDY).exists():
         raise UsageError(
             f"{folder} holds an export, with names and times that must not be published.",
             "Name another folder with -o.",
         )
-    analysis, _, participants = analyse_moment(participation, who, "published")
+    analysis, _, participants = analyse_unseen(participation)
+    action = "analysed"
+    try:
+        content = _release(analysis, participants, smallest, times=times)
+        action = "published"
+    finally:
+        log_look(participation, who, action, analysis.standing)
+    for name, text in content.items():
+        write_whole(folder / name, text)
+    return [folder / name for name in content]
+
+
+def _release(
+    analysis: StudyAnalysis, participants: Participants, smallest: int, *, times: bool
+) -> dict[str, bytes | str]:
+    """The files of a release; refused where they would not keep their promise."""
+    import polars as pl
+
+    design = analysis.design
     people = [person for person in participants.people if person.consented_at is not None]
+    simulated = sum(is_simulated(person.person) for person in people)
+    if 0 < simulated < len(people):  # nobody is hidden among those of whom the release says that they are nobody
+        raise UsageError(
+            f"Study '{design.study.id}' holds {people_in_words(simulated, 'simulated')} beside "
+            f"{people_in_words(len(people) - simulated, 'real')}: a release has one kind.",
+            "Clear the simulated ones first: 'eqlab study clear FILE'.",
+        )
     if len(people) < smallest:
         raise UsageError(
-            f"Study '{participation.study.id}' has {people_in_words(len(people))}; a release needs at least "
+            f"Study '{design.study.id}' has {people_in_words(len(people))}; a release needs at least "
             f"{smallest}, so that nobody stands alone.",
             "Wait for more people, or pass the whole export on to somebody you trust.",
         )
@@ -81,15 +104,15 @@ def publish(
     tables = {
         "people": public_people(people, names, traits),
         "answers": public_answers(people, names, times=times),
-        "questions": [_question(trial) for trial in participation.design.trials.values()],
+        "questions": [_question(trial) for trial in design.trials.values()],
     }
-    if participation.design.talks:
+    if design.talks:
         tables["talks"] = public_talk_rows(people, names)
     content = {name: safe_csv(pl.DataFrame(rows, infer_schema_length=None)) for name, rows in tables.items()}
     check_groups(content["people"], traits, smallest)
     content["codebook"] = safe_csv(pl.DataFrame(public_codebook(tables, candidates, traits)))
     told = {
-        "study": participation.study.id,
+        "study": design.study.id,
         "simulated": analysis.standing.simulated,
         "protected": f"nobody differs from at least {smallest - 1} others in all of these together: "
         + ", ".join(traits),
@@ -98,14 +121,8 @@ def publish(
         + ("" if times else ", the seconds on each page"),
         **{name: value for name, value in summary(analysis).items() if name != "excluded"},
     }
-    written = []
-    for name, text in content.items():
-        path = folder / f"{name}.csv"
-        write_whole(path, text)
-        written.append(path)
-    about = folder / RELEASE
-    write_whole(about, json.dumps(told, ensure_ascii=False, indent=1) + "\n")
-    return [*written, about]
+    about = json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+    return {**{f"{name}.csv": text for name, text in content.items()}, RELEASE: about}
 
 
 # -- traits ------------------------------------------------------------------------------------------------------------
