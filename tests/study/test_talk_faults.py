@@ -9,6 +9,7 @@ from aiohttp import web
 from sqlalchemy import select
 from talk_case import HELP, MACHINE, calls, one, price_file, talk_design, talking
 
+from eqlab.benchmarks.dialogue.study import WORDS
 from eqlab.core.studied import Truth
 from eqlab.store.schema import answers, talk_calls, trials
 from eqlab.store.study.records import erase_person
@@ -18,6 +19,49 @@ from eqlab.study.simulation.simulate import Simulation, walk
 from eqlab.study.simulation.walk import Address
 
 pytest.importorskip("fastapi")
+
+
+# -- from two tabs --
+
+
+def test_a_message_that_another_tab_was_quicker_than_is_told_and_kept_for_the_next_turn(tmp_path, server):
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server) as site:
+        person = site.person().begin()
+        step, turn = person.place
+        body = {"step": step, "turn": turn, "do": "send", "v.emotion": "40"}
+
+        def send(says, **more):
+            return person.client.post("/s/talk/talk", data={**body, "v.says": says}, **more)
+
+        as_json = {"headers": {"accept": "application/json"}}
+        assert send("Here.", **as_json).json()["outcome"] == "kept"
+        person.until_answered()
+        assert send("Here.", **as_json).json()["problems"] == {}  # sent twice: nothing is lost
+        told = send("There, at length.", **as_json).json()
+        assert (told["outcome"], told["problems"]) == ("again", {"": WORDS["dropped"]})
+        page = send("There, at length.")
+        assert page.status_code == 409
+        assert WORDS["dropped"] in page.text
+        assert ">There, at length.</textarea>" in page.text
+        program = {"step": step, "turn": turn, "says": "There, at length.", "emotion": 40}
+        found = person.client.post("/api/s/talk/talk", json=program).json()
+        assert found == {"outcome": "again", "problems": {"talk": "dropped"}}
+        assert [said for seat, _, said, *_ in site.turns() if seat and "There" in said] == []
+
+
+@pytest.mark.parametrize("state", ["banned", "returned", "stopped"])
+def test_who_was_sent_away_gets_no_code_by_deleting(tmp_path, server, state):
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server) as site:
+        person = site.person().begin().say("Hello.", 40).until_answered()
+        if state == "stopped":
+            person.client.post("/s/talk/stop", data={"what": "keep"})
+        else:
+            site.participation.send_away(one(site).person, state, "ada")
+        gone = person.client.post("/s/talk/stop", data={"what": "delete"})
+        assert gone.status_code == 200
+        assert ("C-COMPLETE" in gone.text) == (state == "stopped")
 
 
 # -- when the model fails --------------------------------------------------------------------------------------------

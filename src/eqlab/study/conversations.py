@@ -2,6 +2,7 @@
 person is shown a word of it; a question is asked once, however often a page is sent or loaded."""
 
 import asyncio
+import json
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,6 +23,7 @@ from eqlab.models.timeouts import Timeouts
 from eqlab.runs.budget import Amount, Metered
 from eqlab.store.store import Planned
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import answers_of
 from eqlab.store.study.talks import (
     Attempts,
     Call,
@@ -116,6 +118,12 @@ class Conversations:
             await asyncio.sleep(min(seconds, _POLL))
         else:
             await asyncio.wait([task], timeout=seconds)
+
+    async def has_said(self, person: str, says: str, leaves: int, emotion: str) -> bool:
+        """Whether such a turn of the person is on disk. Who listens tells no emotion, and their words are the text."""
+        rows = await self._read(answers_of, self.participation.store, self.participation.design.run.id, person)
+        turns = ({"says": row.text, "leaves": 0, "emotion": emotion, **json.loads(row.values)} for row in rows)
+        return any((one["says"], one["leaves"], str(one["emotion"])) == (says, leaves, emotion) for one in turns)
 
     # -- the person's doing ------------------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ _MOST_FIELDS, _MOST_LINE = 40, 500
 Do = Literal["send", "satisfied", "hurt", "close", "retry", "without", "next"]
 DOINGS: tuple[Do, ...] = ("send", "satisfied", "hurt", "close", "retry", "without", "next")
 _LEAVES = {"satisfied": 1, "hurt": 2}
+_SAYS = ("send", *_LEAVES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +89,30 @@ async def post(request: Request) -> Response:
         status = {"refused": 422, "busy": 429}.get(outcome, 200)
         told = {key: _word(talks, key, why) for key, why in problems.items()}
         return JSONResponse({"outcome": outcome, "problems": told, "next": f"/s/{visit.study.id}/page"}, status)
-    if outcome in ("refused", "busy"):
+    if outcome in ("refused", "busy") or problems:
+        dropped = outcome == "again"
+        if dropped:
+            await _until_answered(talks, visit.person)  # then there is a place for what was written
         view = await visit.look()
         if view.step is None or view.step.kind != "talk":
-            return visit.to("page")
-        return await show(visit, view, turn, problems, 429 if outcome == "busy" else 422)
+            return visit.to("page?dropped=1" if dropped else "page")
+        return await show(visit, view, turn, problems, {"busy": 429, "again": 409}.get(outcome, 422))
     if outcome == "kept" and turn is not None and turn.do in ("send", "retry"):
         await _until_answered(talks, visit.person)
     return visit.to("page")
 
 
 async def act(visit: Visit, talks: Conversations, turn: PostedTurn) -> tuple[str, dict[str, str]]:
-    """What becomes of a post; a repeated one changes nothing."""
+    """What becomes of a post; a repeated one changes nothing. Of another than the one that is kept, sent in another tab
+    say, the person is told."""
+    outcome, problems = await _act(visit, talks, turn)
+    if outcome == "again" and turn.do in _SAYS:
+        kept = await talks.has_said(visit.person, turn.says, _LEAVES.get(turn.do, 0), turn.emotion)
+        problems = {} if kept else {"": "dropped"}
+    return outcome, problems
+
+
+async def _act(visit: Visit, talks: Conversations, turn: PostedTurn) -> tuple[str, dict[str, str]]:
     person = visit.person
     view = await talks.look(person)
     if view is None or turn.step != view.step:
@@ -188,7 +201,8 @@ def told_at_end(study: Study, view: View) -> ToldAtEnd | None:
         return None
     terms = study.talk
     machine = terms.machine if terms.told == "debrief" else ""
-    return ToldAtEnd(machine, blocks(study.debrief), terms.help, terms.stopped == "code")
+    paid = terms.stopped == "code" and view.state not in ("returned", "banned")
+    return ToldAtEnd(machine, blocks(study.debrief), terms.help, paid)
 
 
 # -- the page ------------------------------------------------------------------------------------------------------
