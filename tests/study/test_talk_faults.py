@@ -3,11 +3,13 @@
 import asyncio
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
 from sqlalchemy import select
 from talk_case import HELP, MACHINE, calls, one, price_file, talk_design, talking
+from web_case import SECRET
 
 from eqlab.benchmarks.dialogue.study import WORDS
 from eqlab.core.studied import Truth
@@ -15,6 +17,7 @@ from eqlab.store.schema import answers, talk_calls, trials
 from eqlab.store.study.records import erase_person
 from eqlab.store.study.talks import calls_in
 from eqlab.study.results.participants import read_participants
+from eqlab.study.results.people import approvals
 from eqlab.study.simulation.simulate import Simulation, walk
 from eqlab.study.simulation.walk import Address
 
@@ -48,6 +51,42 @@ def test_a_message_that_another_tab_was_quicker_than_is_told_and_kept_for_the_ne
         found = person.client.post("/api/s/talk/talk", json=program).json()
         assert found == {"outcome": "again", "problems": {"talk": "dropped"}}
         assert [said for seat, _, said, *_ in site.turns() if seat and "There" in said] == []
+
+
+@pytest.mark.parametrize("least_wait", [0.0, 60.0])
+def test_a_talk_can_be_ended_while_its_reply_is_held_back_or_shown(tmp_path, server, least_wait):
+    """The reply was a turn already in the store, and none on the page: the button did nothing."""
+    server.reply = lambda body, number: "Reply."
+    design = talk_design(tmp_path, f"http://127.0.0.1:{server.port}/v1")
+    terms = replace(design.study.talk, least_wait=least_wait)
+    design = replace(design, study=replace(design.study, talk=terms))
+    with talking(tmp_path, server, design) as site:
+        person = site.person().begin()
+        step, turn = person.place
+        body = {"step": step, "turn": turn + 1, "do": "close"}
+        assert person.post(v_says="Hello.", v_emotion=40, headers={"accept": "application/json"}).json()
+        deadline = time.monotonic() + 30
+        while len(site.turns()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        told = person.client.post("/s/talk/talk", data=body, headers={"accept": "application/json"}).json()
+        assert told["outcome"] == "kept"
+        assert person.look().state is None  # on to the page after
+        assert [finish for *_, finish in site.turns()][-1] == "left"
+
+
+def test_who_stops_for_pay_is_not_asked_to_return_and_is_approved(tmp_path, server):
+    server.reply = lambda body, number: "Reply."
+    (tmp_path / "ids.csv").write_text("PID\nearly\nstops\nnobody\n")
+    with talking(tmp_path, server) as site:
+        early, stops = site.person("early"), site.person("stops")
+        early.client.post("/s/talk/page", data={"step": "0", "agree": "no"})
+        stops.begin().say("Hello.", 40).until_answered()
+        assert "return your submission" not in stops.client.get("/s/talk/stop").text
+        assert "C-COMPLETE" in stops.client.post("/s/talk/stop", data={"what": "keep"}).text
+        found = approvals(site.participation, SECRET, tmp_path / "ids.csv")
+    assert [(one.state, one.advice, one.code) for one in found] == [
+        ("declined", "return", "C-DECLINED"), ("stopped", "approve", "C-COMPLETE"), ("unknown", "look at it", ""),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("state", ["banned", "returned", "stopped"])

@@ -23,6 +23,7 @@ from eqlab.core.trials import Trial
 from eqlab.store.study.records import find_by_panel
 from eqlab.study.panels import (
     SIGNATURE,
+    ending_of,
     is_signed,
     panel_hash,
     read_panel_id,
@@ -286,7 +287,10 @@ async def back(request: Request) -> Response:
 
 async def ask_stop(request: Request) -> Response:
     visit = visit_of(request)
-    return visit.page("stop", ended=(await visit.look()).step is None, at_panel=bool(visit.study.panel.person))
+    view = await visit.look()
+    talked = talk.told_at_end(visit.study, view)
+    returns = bool(visit.study.panel.person) and not (talked and talked.paid)
+    return visit.page("stop", ended=view.step is None, returns=returns)
 
 
 async def stop(request: Request) -> Response:
@@ -311,17 +315,13 @@ async def done(request: Request) -> Response:
     if view.step is not None:
         return visit.to("page")
     panel = visit.study.panel
-    code = panel.code(view.ending) if view.ending else ""
-    back = way_back(panel, view.ending) if view.ending else ""
-    told = view.ending or view.state
+    ending = ending_of(visit.study, view.state, view.arm)
     talked = talk.told_at_end(visit.study, view) if view.state == "stopped" else None
-    if talked and talked.paid:
-        code, back = panel.code("complete"), way_back(panel, "complete")
     return visit.page(
         "done",
-        ending=told,
-        code=code,
-        back=back,
+        ending=view.ending or view.state,
+        code=panel.code(ending) if ending else "",
+        back=way_back(panel, ending) if ending else "",
         panel=panel.name.capitalize(),
         at_panel=bool(panel.person),
         talked=talked,

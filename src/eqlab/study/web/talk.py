@@ -14,10 +14,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from eqlab.core.moves import View
+from eqlab.core.moves import ENDED, View
 from eqlab.core.study import Study
 from eqlab.store.study.researchers import take_token
 from eqlab.study.conversations import Conversations
+from eqlab.study.panels import ending_of
 from eqlab.study.talks import TalkView
 from eqlab.study.web.render import Block, blocks
 from eqlab.study.web.site import Visit, visit_of
@@ -126,13 +127,13 @@ async def _act(visit: Visit, talks: Conversations, turn: PostedTurn) -> tuple[st
             return "busy", {"": "busy"}
         await talks.retry(person)
         return "kept", {}
+    if turn.do == "close":  # whatever has come since the page was made
+        return await talks.close_talk(person, "left"), {}
     if turn.turn != view.turn:
         return ("again" if turn.turn < view.turn else "ahead"), {}
-    if turn.do == "close":
-        return await talks.close_talk(person, turn.turn, "left"), {}
     if turn.do == "without":
         allowed = view.state == "spent" or (view.state == "down" and talks.terms.if_down == "go_on")
-        return (await talks.close_talk(person, turn.turn, "down") if allowed else "refused"), {}
+        return (await talks.close_talk(person, "down") if allowed else "refused"), {}
     if view.state != "say":
         return "ahead", {}
     values, problems = turn_values(talks, view, turn)
@@ -201,8 +202,8 @@ def told_at_end(study: Study, view: View) -> ToldAtEnd | None:
         return None
     terms = study.talk
     machine = terms.machine if terms.told == "debrief" else ""
-    paid = terms.stopped == "code" and view.state not in ("returned", "banned")
-    return ToldAtEnd(machine, blocks(study.debrief), terms.help, paid)
+    ending = ending_of(study, view.state if view.state in ENDED else "stopped", view.arm)
+    return ToldAtEnd(machine, blocks(study.debrief), terms.help, ending == "complete")
 
 
 # -- the page ------------------------------------------------------------------------------------------------------
