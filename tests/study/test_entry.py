@@ -10,7 +10,8 @@ from sqlalchemy import select
 from web_case import PROLIFIC, SECRET, enter, fill, resume, rows, walk
 
 from eqlab.core.moves import Arrival
-from eqlab.store.schema import arrivals, events, panel_ids, participants, places, tombstones
+from eqlab.store.schema import answers, arrivals, events, panel_ids, participants, places, tombstones
+from eqlab.store.study.moves import MOST_CHANGES
 from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.records import erase_person
 from eqlab.store.study.studies import set_status
@@ -307,6 +308,43 @@ def test_who_consented_when_the_last_place_went_gets_one_that_comes_free(make_pa
     assert take(participation, second).state == "finished"
 
 
+@pytest.mark.parametrize("status", ["paused", "closed"])
+def test_no_place_that_comes_free_is_given_out_when_nobody_is_let_in(make_participation, status):
+    participation = make_participation(arms=("a",), batches=1)
+    first, second = participation.arrive("1", "en"), participation.arrive("2", "en")
+    take(participation, second, until="quiz")
+    take(participation, first, until="trial")
+    view = participation.look(second)
+    participation.save(second, view.number, 1, {"quiz1": 1})
+    participation.send_away(first, "returned", "ada")
+    set_status(participation, status, "ada")
+    participation.arrive("2", "en")
+    assert participation.look(second).state == "full"
+    if status == "paused":
+        set_status(participation, "open", "ada")
+        participation.arrive("2", "en")
+        assert participation.look(second).step.kind == "trial"
+
+
+@pytest.mark.parametrize("back", ["link", "start"])
+def test_a_full_study_without_a_panel_looks_again_when_somebody_returns(make_site, back):
+    """It told them for ever that it was full, and let newcomers in."""
+    site = make_site(small_design(arms=("a",), batches=1, quiz=False))
+    first, waiting = site.browser(), site.browser()
+    first.post("/s/small/start")
+    first.post("/s/small/page", data={"step": "0", "agree": "yes"})
+
+    def returns():
+        return waiting.get("/s/small") if back == "link" else waiting.post("/s/small/start")
+
+    assert "The study is full" in waiting.post("/s/small/start").text
+    assert "The study is full" in returns().text
+    first.post("/s/small/stop", data={"what": "keep"})
+    assert 'name="agree"' in returns().text
+    assert count(site, participants) == 2
+    assert 'name="agree"' in returns().text  # they are where they were
+
+
 def test_somebody_banned_stays_out_and_the_place_is_open(make_participation):
     participation = make_participation(arms=("a",), batches=1)
     bot = participation.arrive("bot", "en")
@@ -463,6 +501,18 @@ def test_an_answer_can_be_changed_until_the_page_after_and_both_are_kept(make_si
     client.post("/s/small/page", data=late)  # the page after has been answered
     (person,) = read_participants(participation).people
     assert next(one.values["rating"] for one in person.counted if one.kind == "trial") == 3
+
+
+def test_an_answer_cannot_be_changed_without_end(make_site):
+    """Each change read all earlier ones: thousands of them made everybody's saves take seconds."""
+    site = make_site(small_design(panel=PROLIFIC, size=4, attention=0))
+    client = site.browser()
+    client.post("/s/small/page", data=fill(at_trials(site, client).text, lambda name, values: "1"))
+    changed = fill(client.get("/s/small/back").text)
+    for number in range(MOST_CHANGES + 9):
+        reply = client.post("/s/small/page", data={**changed, "v.rating": str(2 - number % 2)})
+    assert count(site, answers) == 2 + MOST_CHANGES  # with the quiz
+    assert "dropped=1" in str(reply.url)
 
 
 def test_a_changed_answer_is_checked_like_any_other(make_participation):

@@ -6,7 +6,9 @@ import pytest
 from small_study import SECONDS, small_design, take
 
 from eqlab.core.errors import StoreError
+from eqlab.core.forms import Form, Scale
 from eqlab.core.study import AnalysisPlan
+from eqlab.core.trials import Trial
 from eqlab.store.study.lock import lock_plan, read_lock, standing
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import erase_person
@@ -46,6 +48,22 @@ def test_never_locked_or_locked_after_the_first_answer_is_exploratory(make_parti
     found = standing(participation, "1")
     assert not found.confirmatory
     assert "after the first answer" in found.reason
+
+
+def test_answers_to_the_questions_before_are_no_trials(make_participation, clock):
+    """Somebody had answered the page about themselves when the plan was locked: nothing is known of a result."""
+    own = Trial("question", ("before",), "before", "", Form((Scale("gender", "Gender", 1, 2, ()),)), "")
+    participation = make_participation(replace(small_design(), before=own))
+    person = participation.arrive("h", "en")
+    view = take(participation, person, until="question")
+    participation.save(person, view.number, 1, {"gender": 1})
+    clock.now += 1
+    lock_plan(participation, "1")
+    clock.now += 1
+    found = standing(participation, "1")
+    assert (found.confirmatory, found.first_answer_at) == (True, None)
+    erase_person(participation, person, "person")
+    assert standing(participation, "1").confirmatory
 
 
 def test_locked_at_the_very_moment_of_the_first_answer_is_not_before_it(make_participation):

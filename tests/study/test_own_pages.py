@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 from made_studies import made, write_replies
@@ -163,6 +164,23 @@ def test_questions_that_make_no_sense_are_named(question, said):
 
 
 # -- replies -------------------------------------------------------------------------------------------------------
+
+
+def test_words_that_a_check_asks_for_are_no_signal(site):
+    """Who passed the checks was flagged for repeating others, and who failed them was not."""
+    tables = "[options]\nleast_words = 3\n[checks]\nattention = 2\n[places]\nbatch_size = 4\npeople_per_batch = 2\n"
+    served = site("reply", arms=(), top="limit = 4", tables=tables)
+    for own in ("river stone cloud morning", "harbour forest island sister"):
+        client, page = begin(served, "reply")
+        number = 0
+        while "v.reply" in page.text:
+            number += 1
+            asked = re.search("write the word “(.*?)”", page.text)
+            said = asked.group(1) if asked else f"{own} {own.upper()[number:]} {number * 1117}"
+            page = client.post("/s/reply/page", data={**fields_of(page.text), "v.reply": said})
+        assert number == 6
+    told = signals(served.participation)
+    assert [(one.texts, one.repeated) for one in told] == [(4, 0), (4, 0)]
 
 
 def test_replies_are_written_marked_and_used_only_where_a_moderator_says_yes(site, tmp_path, monkeypatch):

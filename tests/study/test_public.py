@@ -8,8 +8,10 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
+from filled_studies import filled
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from made_studies import made, write_replies
 from small_study import small_design, take
 
 from eqlab.core.errors import DataError, UsageError
@@ -18,6 +20,8 @@ from eqlab.core.moves import Arrival
 from eqlab.core.trials import Trial
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import clear_simulated
+from eqlab.store.study.researchers import read_audit
 from eqlab.store.study.studies import create_study
 from eqlab.study.results.export import export_all
 from eqlab.study.results.participants import read_participants
@@ -73,19 +77,99 @@ TRAITS = st.integers(1, 60).flatmap(
 )
 
 
-@given(TRAITS, st.integers(2, 7))
-def test_whatever_people_are_like_nobody_stands_alone(values, smallest):
+@given(TRAITS, st.integers(2, 7), st.integers(1, 3))
+def test_whatever_people_are_like_nobody_stands_alone(values, smallest, parts):
+    """Also among those of whom the same is known anyway."""
     traits = [Trait(f"t{number}", tuple(map(tuple, ladder))) for number, ladder in enumerate(values)]
     people = len(values[0][0]) if values else 0
-    assume(people >= smallest)
-    found = coarsen(traits, smallest)
-    sizes = Counter(zip(*found.values(), strict=True))
+    assume(people >= smallest * parts)
+    known = [number % parts for number in range(people)]
+    found = coarsen(traits, smallest, known)
+    sizes = Counter(zip(known, *found.values(), strict=True))
     assert all(size >= smallest for size in sizes.values())
     for trait in traits:  # what is told is true
         told = found.get(trait.name, ())
         assert not told or any(
             all(value in ("*", step[number]) for number, value in enumerate(told)) for step in trait.ladder
         )
+
+
+def test_simulated_people_are_nobodys_company(participation, tmp_path):
+    """The release says who is simulated: a person among four of them stood alone."""
+    for number in range(5):
+        take(participation, participation.admit(Arrival(f"s{number}", "en", simulated=True)))
+    publish(participation, tmp_path / "rehearsal")
+    take(participation, participation.arrive("real", "en"))
+    with pytest.raises(UsageError, match="holds 5 simulated people beside 1 real person"):
+        publish(participation, tmp_path / "public")
+    clear_simulated(participation)
+    with pytest.raises(UsageError, match="has 1 person; a release needs at least 5"):
+        publish(participation, tmp_path / "public")
+    assert not (tmp_path / "public").exists()
+
+
+@pytest.mark.parametrize("careless", [2, 6])
+def test_nobody_finds_out_who_is_excluded_by_leaving_people_out_until_the_numbers_fit(tmp_path, careless):
+    with Store(str(tmp_path / "s.db")) as store:
+        write_replies(tmp_path)
+        design = made(tmp_path, store, "rating", tables="[places]\nbatch_size = 8\npeople_per_batch = 12\n")
+        participation = filled(design, store, 24, careless=careless)
+        publish(participation, tmp_path / "public")
+    told = json.loads((tmp_path / "public" / "release.json").read_text())
+    rows = list(csv.DictReader(StringIO((tmp_path / "public" / "people.csv").read_text(encoding="utf-8"))))
+    analysed = Counter(row["analysed"] for row in rows)
+    assert analysed == {"yes": 24 - careless} | ({"no": 6} if careless == 6 else {})
+    assert told["analysed"] == 24 - careless
+    assert told["people left out"].startswith("2 who" if careless == 2 else "0 who")
+    traits = [name for name in rows[0] if name not in ("person", "arm", "simulated")]
+    assert min(Counter(tuple(row[name] for name in traits) for row in rows).values()) >= 5
+
+
+QUOTA = """
+[[before]]
+key = "gender"
+ask = "one"
+text = "What is your gender?"
+options = ["Woman", "Man"]
+[quota]
+question = "gender"
+places = {{ "Woman" = 18, "Man" = {men} }}
+[places]
+batch_size = 2
+people_per_batch = 1
+[checks]
+attention = 0
+[analysis]
+exclude = []
+"""
+
+
+@pytest.mark.parametrize("men", [4, 6])
+def test_what_the_pages_of_a_quota_tell_is_counted_as_told(tmp_path, monkeypatch, men):
+    """Each answer has places of its own: the batch told the gender that the release left out."""
+    held = []
+    monkeypatch.setattr("eqlab.study.results.public.check_groups", lambda *given: held.append(given))
+    with Store(str(tmp_path / "s.db")) as store:
+        write_replies(tmp_path)
+        design = made(tmp_path, store, "rating", tables=QUOTA.format(men=men))
+        create_study(store, design, "", "test", {})
+        participation = Participation(store, design)
+        for number in range(18 + men):
+            device = "phone" if number < 12 else "computer"
+            person = participation.admit(Arrival(f"h{number}", "en", device=device))
+            view = take(participation, person, until="question")
+            participation.save(person, view.number, 1, {"gender": 1 if number >= men else 2})
+            take(participation, person)
+        if men < 5:
+            with pytest.raises(UsageError, match="has Man 4 people in its analysis, gender as the pages"):
+                publish(participation, tmp_path / "public")
+            return
+        publish(participation, tmp_path / "public")
+    ((people_csv, traits, smallest, known),) = held
+    rows = csv.DictReader(StringIO(people_csv.decode()))
+    sizes = Counter((told.stratum, *(row[name] for name in traits)) for told, row in zip(known, rows, strict=True))
+    assert {told.stratum for told in known} == {"Woman", "Man"}
+    assert min(sizes.values()) >= smallest == 5
 
 
 def test_what_everybody_shares_is_told():
@@ -157,7 +241,7 @@ def test_the_answers_do_not_tell_what_the_traits_hide(tmp_path):
     with (tmp_path / "public" / "answers.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["kind"] for row in rows} == {"trial"}
-    assert len({row["person"] for row in rows}) == 9
+    assert len({row["person"] for row in rows}) == 8  # who is not analysed stands alone
     assert min(groups(tmp_path / "public" / "people.csv").values()) >= 5
     assert (
         "answers to the quiz and to checks"
@@ -247,11 +331,17 @@ def test_a_release_that_breaks_the_promise_is_not_written(participation, tmp_pat
     """Whatever is wrong with making traits coarser: the finished table is looked at first."""
     finished(participation, ["computer"] * 5)
     monkeypatch.setattr(
-        "eqlab.study.results.public.coarsen", lambda traits, smallest: {"device": ("a", "b", "c", "d", "e")}
+        "eqlab.study.results.public.coarsen", lambda traits, smallest, known: {"device": ("a", "b", "c", "d", "e")}
     )
     with pytest.raises(DataError, match="was not written"):
         publish(participation, tmp_path / "public")
     assert not (tmp_path / "public").exists()
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="has 5 people; a release needs at least 6"):
+        publish(participation, tmp_path / "public", 6)
+    publish(participation, tmp_path / "public")
+    kept = [(entry.action, entry.detail["done"]) for entry in read_audit(participation.store, participation.study.id)]
+    assert kept == [("analysed", 5), ("analysed", 5), ("published", 5)]  # a look each, and one release
 
 
 def test_a_release_has_no_times_of_pages_unless_asked_for(participation, tmp_path):

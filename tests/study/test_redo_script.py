@@ -157,7 +157,7 @@ def test_the_script_says_where_a_result_was_changed(exported, tmp_path, capsys):
 
 def test_the_release_has_no_word_number_or_moment_of_anybody(exported):
     participation, folder = exported
-    written = publish(participation, folder / "public")
+    written = publish(participation, folder / "public", 3)
     whole = "".join(path.read_text() for path in written)
     with (folder / "out" / "answers.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -1,6 +1,7 @@
 """Several researchers: what each may do, what is kept of it, what is told to them, and what a study of a size finds."""
 
 import json
+import socket
 import subprocess
 import threading
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pytest
 from small_study import small_design, take
 from web_case import HASH, PASSWORD, PROLIFIC
 
+from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
 from eqlab.core.studied import Recovered
 from eqlab.store.study.lock import lock_plan
@@ -143,8 +145,14 @@ def test_a_link_on_somebody_elses_page_makes_no_look(site):
     address = "/researcher/small/export/answers.csv"
     for elsewhere in ("cross-site", "same-site"):
         assert manager.get(address, headers={"Sec-Fetch-Site": elsewhere}).status_code == 403
+    del manager.headers["Sec-Fetch-Site"]  # as browsers do on plain http
+    for page in ("http://evil.example/", "http://localhost.evil.example/", "http://evil.example/http://localhost", ""):
+        assert manager.get(address, headers={"Referer": page} if page else {}).status_code == 403
+    assert manager.get(address, headers={"Origin": "null", "Referer": "http://localhost/"}).status_code == 403
     assert not [entry for entry in read_audit(site.store, "small") if entry.action == "exported"]
-    assert manager.get(address, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
+    ours = ({"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {"Origin": "http://localhost"})
+    for headers in (*ours, {"Referer": "http://localhost/researcher/small"}):
+        assert manager.get(address, headers=headers).status_code == 200
 
 
 # -- what is told --
@@ -211,8 +219,38 @@ def test_an_alert_that_could_not_be_sent_is_sent_later_with_a_count(make_partici
     ]
 
 
-def test_an_alert_that_cannot_be_delivered_stops_nothing():
+def test_an_alert_that_cannot_be_delivered_stops_nothing(make_participation, monkeypatch):
+    """One reply that was no HTTP ended all alerts for good."""
+    with socket.create_server(("127.0.0.1", 0)) as gateway:
+
+        def garbage():
+            connection, _ = gateway.accept()
+            connection.recv(65536)
+            connection.sendall(b"what?\r\n\r\n")
+            connection.close()
+
+        threading.Thread(target=garbage, daemon=True).start()
+        assert teller(f"http://127.0.0.1:{gateway.getsockname()[1]}/", "")(Alert("small", "done", "x")) is False
     assert teller("http://127.0.0.1:9/", "exit 3")(Alert("small", "done", "x")) is False
+    with pytest.raises(UsageError, match="No closing quotation"):
+        teller("", "mail -s 'study")
+
+    participation = make_participation(arms=("a",), batches=1)
+    take(participation, participation.arrive("h", "en"))
+    told, again = [], threading.Event()
+
+    def tell(alert):
+        told.append(alert.text)
+        if len(told) == 1:
+            raise RuntimeError("whatever another program does")
+        again.set()
+
+    monkeypatch.setattr("eqlab.study.web.log._EVERY", 0.01)
+    watch = AlertWatch([type("Served", (), {"participation": participation})()], tell)
+    watch.start()
+    assert again.wait(30)
+    watch.stop()
+    assert told[1].endswith("(Sent late; failed attempts: 1.)")
     assert subprocess.run("exit 3", shell=True, check=False).returncode == 3
 
 

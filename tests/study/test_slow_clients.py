@@ -177,6 +177,30 @@ def test_connections_kept_alive_for_nothing_do_not_lock_anybody_out(tmp_path, mo
     store.close()
 
 
+def test_bodies_that_do_not_come_do_not_lock_anybody_out(tmp_path, monkeypatch):
+    """Their heads were there: nothing but the time for a body ended them, and they made no room."""
+    monkeypatch.setattr("eqlab.study.web.server.most_connections", lambda: 40)
+    store, studies = open_desks(tmp_path, [small_design()])
+    head = b"POST /s/small/resume HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n"
+    head += b"Content-Length: 10\r\n\r\n"
+    with running(studies, ServerSettings(SECRET, body_seconds=60)) as base:
+        held = []
+        for number in range(30):
+            held.append(connect(base))
+            held[-1].sendall(head)
+            time.sleep(0.01)
+            held[-1].sendall(b"ab" * (number % 2))  # trickling makes no newcomer of it
+        assert [get(base) for _ in range(20)] == [200] * 20
+        with connect(base) as honest:
+            honest.sendall(head)
+            others = [connect(base) for _ in range(10)]
+            honest.sendall(b"who=x&code")
+            assert b"HTTP/1.1 401" in honest.recv(4096)  # later than others that wait, and served
+        for connection in (*held, *others):
+            connection.close()
+    store.close()
+
+
 def test_the_same_line_is_logged_so_often_and_then_counted():
     now = [0.0]
     bounded = Bounded(3, clock=lambda: now[0])

@@ -204,12 +204,13 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert_tables_are_held_against_the_records(eqlab, tmp_path / "out")
     for name in ("eqbench.registration.txt", "eqbench.registration.json"):
         assert "before anybody had answered a trial" in (tmp_path / name).read_text()
+    assert eqlab("study", "publish", "study.toml", "-o", "public", "--smallest", "6").code == 2
     code, said, _ = eqlab("study", "publish", "study.toml", "-o", "public")
     assert (code, one in (tmp_path / "public" / "people.csv").read_text()) == (0, False)
     assert "earlier release" not in said
     assert [row["person"] for row in json.loads(eqlab("study", "people", "study.toml", "--json")[1])].count(one) == 1
     done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
-    assert done == ["locked", "analysed", "analysed", "sealed", "exported", "published"]
+    assert done == ["locked", "analysed", "analysed", "sealed", "exported", "analysed", "published"]
     assert "There is an earlier release" in eqlab("study", "publish", "study.toml", "-o", "public2").out
 
     own = json.loads(eqlab("study", "person", "study.toml", "--person", one)[1])

@@ -3,21 +3,104 @@
 import asyncio
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
 from sqlalchemy import select
-from talk_case import ARMS, HELP, MACHINE, calls, one, talk_design, talking
+from talk_case import HELP, MACHINE, calls, one, price_file, talk_design, talking
+from web_case import SECRET
 
+from eqlab.benchmarks.dialogue.study import WORDS
 from eqlab.core.studied import Truth
 from eqlab.store.schema import answers, talk_calls, trials
 from eqlab.store.study.records import erase_person
 from eqlab.store.study.talks import calls_in
 from eqlab.study.results.participants import read_participants
+from eqlab.study.results.people import approvals
 from eqlab.study.simulation.simulate import Simulation, walk
 from eqlab.study.simulation.walk import Address
 
 pytest.importorskip("fastapi")
+
+
+# -- from two tabs --
+
+
+def test_a_message_that_another_tab_was_quicker_than_is_told_and_kept_for_the_next_turn(tmp_path, server):
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server) as site:
+        person = site.person().begin()
+        step, turn = person.place
+        body = {"step": step, "turn": turn, "do": "send", "v.emotion": "40"}
+
+        def send(says, **more):
+            return person.client.post("/s/talk/talk", data={**body, "v.says": says}, **more)
+
+        as_json = {"headers": {"accept": "application/json"}}
+        assert send("Here.", **as_json).json()["outcome"] == "kept"
+        person.until_answered()
+        assert send("Here.", **as_json).json()["problems"] == {}  # sent twice: nothing is lost
+        told = send("There, at length.", **as_json).json()
+        assert (told["outcome"], told["problems"]) == ("again", {"": WORDS["dropped"]})
+        page = send("There, at length.")
+        assert page.status_code == 409
+        assert WORDS["dropped"] in page.text
+        assert ">There, at length.</textarea>" in page.text
+        program = {"step": step, "turn": turn, "says": "There, at length.", "emotion": 40}
+        found = person.client.post("/api/s/talk/talk", json=program).json()
+        assert found == {"outcome": "again", "problems": {"talk": "dropped"}}
+        assert [said for seat, _, said, *_ in site.turns() if seat and "There" in said] == []
+
+
+@pytest.mark.parametrize("least_wait", [0.0, 60.0])
+def test_a_talk_can_be_ended_while_its_reply_is_held_back_or_shown(tmp_path, server, least_wait):
+    """The reply was a turn already in the store, and none on the page: the button did nothing."""
+    server.reply = lambda body, number: "Reply."
+    design = talk_design(tmp_path, f"http://127.0.0.1:{server.port}/v1")
+    terms = replace(design.study.talk, least_wait=least_wait)
+    design = replace(design, study=replace(design.study, talk=terms))
+    with talking(tmp_path, server, design) as site:
+        person = site.person().begin()
+        step, turn = person.place
+        body = {"step": step, "turn": turn + 1, "do": "close"}
+        assert person.post(v_says="Hello.", v_emotion=40, headers={"accept": "application/json"}).json()
+        deadline = time.monotonic() + 30
+        while len(site.turns()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        told = person.client.post("/s/talk/talk", data=body, headers={"accept": "application/json"}).json()
+        assert told["outcome"] == "kept"
+        assert person.look().state is None  # on to the page after
+        assert [finish for *_, finish in site.turns()][-1] == "left"
+
+
+def test_who_stops_for_pay_is_not_asked_to_return_and_is_approved(tmp_path, server):
+    server.reply = lambda body, number: "Reply."
+    (tmp_path / "ids.csv").write_text("PID\nearly\nstops\nnobody\n")
+    with talking(tmp_path, server) as site:
+        early, stops = site.person("early"), site.person("stops")
+        early.client.post("/s/talk/page", data={"step": "0", "agree": "no"})
+        stops.begin().say("Hello.", 40).until_answered()
+        assert "return your submission" not in stops.client.get("/s/talk/stop").text
+        assert "C-COMPLETE" in stops.client.post("/s/talk/stop", data={"what": "keep"}).text
+        found = approvals(site.participation, SECRET, tmp_path / "ids.csv")
+    assert [(one.state, one.advice, one.code) for one in found] == [
+        ("declined", "return", "C-DECLINED"), ("stopped", "approve", "C-COMPLETE"), ("unknown", "look at it", ""),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("state", ["banned", "returned", "stopped"])
+def test_who_was_sent_away_gets_no_code_by_deleting(tmp_path, server, state):
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server) as site:
+        person = site.person().begin().say("Hello.", 40).until_answered()
+        if state == "stopped":
+            person.client.post("/s/talk/stop", data={"what": "keep"})
+        else:
+            site.participation.send_away(one(site).person, state, "ada")
+        gone = person.client.post("/s/talk/stop", data={"what": "delete"})
+        assert gone.status_code == 200
+        assert ("C-COMPLETE" in gone.text) == (state == "stopped")
 
 
 # -- when the model fails --------------------------------------------------------------------------------------------
@@ -173,12 +256,7 @@ def test_each_request_is_on_disk_before_it_is_sent(tmp_path, server):
 
 def test_a_reply_that_was_empty_counts_against_the_limit_of_money(tmp_path, server, monkeypatch):
     """Room for one request at its worst is not room for two."""
-    prices = tmp_path / "prices.toml"
-    prices.write_text(
-        'date = "2026-01-01"\ncurrency = "USD"\nsource = "test"\n'
-        + "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 0.0\noutput = 1000.0\n' for spec in ARMS.values())
-    )
-    monkeypatch.setenv("EQLAB_PRICES", str(prices))
+    price_file(tmp_path, monkeypatch)
     silence = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": ""}}
     server.reply = lambda body, number: {
         "choices": [silence],
@@ -197,12 +275,7 @@ def test_a_reply_that_was_empty_counts_against_the_limit_of_money(tmp_path, serv
 
 
 def test_money_is_reserved_at_its_worst_and_settled_at_what_it_took(tmp_path, server, monkeypatch):
-    prices = tmp_path / "prices.toml"
-    prices.write_text(
-        'date = "2026-01-01"\ncurrency = "USD"\nsource = "test"\n'
-        + "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 1000.0\noutput = 1000.0\n' for spec in ARMS.values())
-    )
-    monkeypatch.setenv("EQLAB_PRICES", str(prices))
+    price_file(tmp_path, monkeypatch, given=1000.0)
     server.reply = lambda body, number: {
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Reply."}}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 10},

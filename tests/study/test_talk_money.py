@@ -7,7 +7,7 @@ import re
 import pytest
 from aiohttp import web
 from conftest import completion
-from talk_case import ARMS, talk_text, talking
+from talk_case import ARMS, price_file, talk_text, talking
 from web_case import HASH, PASSWORD, Site
 
 from eqlab.study.talks import model_calls
@@ -21,10 +21,7 @@ def asked(tmp_path, server, monkeypatch):
     """A study in which one reply came and another did not."""
 
     def go(priced, talk=LIMITS):
-        prices = tmp_path / "prices.toml"
-        rows = "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 1000.0\noutput = 2000.0\n' for spec in priced)
-        prices.write_text(f'date = "2026-01-01"\ncurrency = "EUR"\nsource = "test"\n{rows}')
-        monkeypatch.setenv("EQLAB_PRICES", str(prices))
+        price_file(tmp_path, monkeypatch, given=1000.0, made=2000.0, specs=priced)
         server.reply = lambda body, number: "Mhm." if number == 1 else web.Response(status=500)
         with talking(tmp_path, server, talk=talk) as site:
             person = site.person().begin().say("One.", 40).until_answered()
@@ -83,10 +80,7 @@ def test_what_is_left_out_of_the_cost_is_said(asked, tmp_path, eqlab, server):
 
 def test_what_is_given_up_counts_with_the_room_that_it_had(tmp_path, server, monkeypatch):
     """A reply that is cut is asked for again with more room; slower than a person waits, it is billed all the same."""
-    prices = tmp_path / "prices.toml"
-    rows = "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 0.0\noutput = 1000.0\n' for spec in ARMS.values())
-    prices.write_text(f'date = "2026-01-01"\ncurrency = "EUR"\nsource = "test"\n{rows}')
-    monkeypatch.setenv("EQLAB_PRICES", str(prices))
+    price_file(tmp_path, monkeypatch)
     rooms = []
 
     def cut(body, number):
@@ -131,10 +125,7 @@ def test_studies_without_talks_have_no_such_thing(make_site):
     ],
 )
 def test_a_limit_that_ends_every_talk_is_said_before_the_study_begins(limits, told, tmp_path, eqlab, monkeypatch):
-    prices = tmp_path / "prices.toml"
-    rows = "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 1000.0\noutput = 2000.0\n' for spec in ARMS.values())
-    prices.write_text(f'date = "2026-01-01"\ncurrency = "EUR"\nsource = "test"\n{rows}')
-    monkeypatch.setenv("EQLAB_PRICES", str(prices))
+    price_file(tmp_path, monkeypatch, given=1000.0, made=2000.0)
     (tmp_path / "talk.toml").write_text(talk_text(talk=limits))
     said = " ".join(eqlab("study", "check", "talk.toml", "--store", "store.db").out.split())
     assert told in said

@@ -69,6 +69,15 @@ def talk_text(
     )
 
 
+def price_file(folder, monkeypatch, *, given=0.0, made=1000.0, specs=()):
+    """What a million tokens of these models, or of all arms, cost, as EQLAB_PRICES names it."""
+    priced = specs or ARMS.values()
+    rows = "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = {given}\noutput = {made}\n' for spec in priced)
+    path = folder / "prices.toml"
+    path.write_text(f'date = "2026-01-01"\ncurrency = "EUR"\nsource = "test"\n{rows}')
+    monkeypatch.setenv("EQLAB_PRICES", str(path))
+
+
 def talk_design(folder, base, **more):
     store = Store(str(folder / "made.db"))
     try:

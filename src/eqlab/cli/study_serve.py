@@ -214,11 +214,12 @@ def _serve(
     from eqlab.study.web.log import AlertWatch, teller
     from eqlab.study.web.server import serve as run_server
 
+    alert = teller(*tell)
     for text, design in designs:
         create_study(store, design, text, version("eqlab"), provenance({}))
     studies = [ServedStudy(Participation(store, design)) for _, design in designs]
 
-    watch = AlertWatch(studies, teller(*tell)) if any(tell) and not quiet else None
+    watch = AlertWatch(studies, alert) if any(tell) and not quiet else None
 
     def ready(actual: int) -> None:
         if watch is not None:

@@ -2,6 +2,7 @@
 person is shown a word of it; a question is asked once, however often a page is sent or loaded."""
 
 import asyncio
+import json
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,6 +23,7 @@ from eqlab.models.timeouts import Timeouts
 from eqlab.runs.budget import Amount, Metered
 from eqlab.store.store import Planned
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import answers_of
 from eqlab.store.study.talks import (
     Attempts,
     Call,
@@ -45,6 +47,8 @@ _POLL = 0.5
 _AT_ONCE = 512
 """Questions to one address at a time: whoever waits here waits for nothing. With 64, of 500 people who had written to a
 model that takes 20 s only two in three had its reply in 100 s."""
+_TRIES_TO_CLOSE = 3
+"""A reply may come just then; after it nothing does, before the person says something."""
 _FAULTS = 2
 """Failures of a server that one question may cost before the person is told: people wait."""
 T = TypeVar("T")
@@ -117,15 +121,30 @@ class Conversations:
         else:
             await asyncio.wait([task], timeout=seconds)
 
+    async def has_said(self, person: str, says: str, leaves: int, emotion: str) -> bool:
+        """Whether such a turn of the person is on disk. Who listens tells no emotion, and their words are the text."""
+        rows = await self._read(answers_of, self.participation.store, self.participation.design.run.id, person)
+        turns = ({"says": row.text, "leaves": 0, "emotion": emotion, **json.loads(row.values)} for row in rows)
+        return any((one["says"], one["leaves"], str(one["emotion"])) == (says, leaves, emotion) for one in turns)
+
     # -- the person's doing ------------------------------------------------------------------------------------
 
     async def say(self, person: str, number: int, values: Mapping[str, Any], text: str, **detail: Any) -> Kept:
         """A turn of the person. When this returns "kept", it is on disk."""
         return await self._keep(person, number, self._answer(text, "ok", values), **detail)
 
-    async def close_talk(self, person: str, number: int, why: str) -> Kept:
-        """The person ends the talk without a turn: `left` because they want to, `down` because no reply comes."""
-        return await self._keep(person, number, self._answer("", "refused", {}, why), closed=why)
+    async def close_talk(self, person: str, why: str) -> Kept:
+        """The person ends the talk as it stands, without a turn: `left` because they want to, `down` because no reply
+        comes."""
+        kept: Kept = "again"
+        for _ in range(_TRIES_TO_CLOSE if why == "left" else 1):
+            position = await self._position(person)
+            if position is None or position.pending is None:
+                return kept
+            kept = await self._keep(person, len(position.turns), self._answer("", "refused", {}, why), closed=why)
+            if kept == "kept":
+                return kept
+        return kept
 
     async def go_on(self, person: str, step: int) -> Kept:
         return await self._write(leave_talk, self.participation, person, step, self._chain)

@@ -9,7 +9,8 @@ import unicodedata
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from eqlab.core.study import Ending, Panel
+from eqlab.core.moves import ENDING, State
+from eqlab.core.study import Ending, Panel, Study
 
 PANELS: Mapping[str, Panel] = {
     "none": Panel(),
@@ -109,6 +110,12 @@ def read_panel_id(parameters: Mapping[str, str], panel: Panel, any_form: bool = 
     if not any_form and panel.id_pattern and not re.fullmatch(panel.id_pattern, one_spelling(found)):
         return None
     return found
+
+
+def ending_of(study: Study, state: State, arm: str | None) -> Ending | None:
+    """The ending whose code somebody is shown. Who stops in a study of talks may get that of those who complete."""
+    paid = study.talk is not None and study.talk.stopped == "code" and arm is not None
+    return "complete" if state == "stopped" and paid else ENDING.get(state)
 
 
 def way_back(panel: Panel, ending: Ending) -> str:

@@ -78,6 +78,7 @@ WORDS: Mapping[str, str] = {
     "waits": "You may wait and try again, also later: your place is kept for a while. Or you may stop.",
     "spent": "This talk cannot go on: the study may ask no more of the other side. What you have written is kept.",
     "busy": "That was quick. Please wait a moment and send it again.",
+    "dropped": "This was not sent: the talk had gone on in another tab or window.",
     "error_feel": "Please say how you feel.",
     "error_says": "Please write something.",
     "error_long": "Please write {most} characters at most.",

@@ -330,9 +330,9 @@ def _read(connection: Connection, study: str) -> Lock | None:
 
 
 def _answers(connection: Connection, design: Design) -> tuple[int, float | None]:
-    """How often a trial of a batch was answered, and when first; questionnaires and the quiz come before and say
-    nothing of it."""
-    before = [trial.id for trial in (*design.instruments, *design.quizzes)]
+    """How often a page was answered that comes with a place, and when first; what everybody is asked before that says
+    nothing of the trials."""
+    before = [step.trial for step in design.first_steps() if step.trial]
     query = select(func.count(), func.min(answers.c.at)).where(
         answers.c.run_id == design.run.id, answers.c.trial_id.not_in(before) if before else answers.c.at.is_not(None)
     )

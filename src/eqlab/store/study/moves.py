@@ -106,8 +106,10 @@ class Admission:
         """Whom this browser has been so far with this id. 0.2 gave an id to whoever first came with it; such a row
         counts in the browser that has it."""
         here, panel_hash = arrival.session, arrival.panel_hash
-        if panel_hash is None or here is None or here not in self._people:
+        if here is None or here not in self._people:
             return None
+        if panel_hash is None:
+            return here
         came = self._came.get(here) == panel_hash or self._known.get((self._study.id, panel_hash)) == here
         return here if came else None
 
@@ -122,7 +124,8 @@ class Admission:
         return Saved(person, "again")
 
     def returning(self, person: str) -> Person | None:
-        return self._people.get(person)
+        """Who is back in a study that lets people in."""
+        return self._people.get(person) if self._status is None else None
 
     def _new(self, arrival: Arrival) -> str:
         person = f"{SIMULATED}{secrets.token_hex(7)}" if arrival.simulated else secrets.token_hex(8)
@@ -160,6 +163,8 @@ _SLACK = 1.0
 """Seconds by which a page's own word about its time may pass what the server saw, before it counts as impossible."""
 FIXED = frozenset({"consent", "quiz", "debrief", "talk"})
 """Pages whose answer cannot be changed afterwards."""
+MOST_CHANGES = 20
+"""Of one answer: more than anybody needs, and few enough that nobody fills a store with them."""
 
 
 class Answering:
@@ -321,9 +326,9 @@ class Answering:
         wrong = problems(trial.form, page.values)
         if wrong:
             return Saved(who.person, "refused", wrong)
-        if not given or dict(given[-1][1]) == dict(page.values):
+        if given is None or given[0] > MOST_CHANGES or dict(given[1]) == dict(page.values):
             return Saved(who.person, "again")
-        attempt = given[-1][0] + 1
+        attempt = given[0] + 1
         self._changes.answer(self._answer(page, trial, attempt, None))
         self._changes.note(who.person, "corrected", page=page.number, attempt=attempt)
         return Saved(who.person, "saved")
@@ -359,7 +364,7 @@ class Answering:
         values = self._changes.answered(who.person, before.id)
         if values is None:
             given = last_given(self._connection, self._design.run.id, who.person, before.id)
-            values = given[-1][1] if given else {}
+            values = given[1] if given else {}
         return self._design.stratum(values)
 
     def _open_places(self) -> places.Openings:
@@ -412,14 +417,22 @@ def may_correct(steps: Sequence[Step], step: int, first: int) -> bool:
     return 0 < step < len(steps) and step != first and steps[step - 1].kind not in FIXED
 
 
-def last_given(connection: Connection, run: str, person: str, trial: str) -> list[tuple[int, Mapping[str, Any]]]:
-    """(attempt, values) of what a person answered to a trial, the last one last."""
-    query = (
-        select(answers.c.attempt, answers.c["values"])
-        .where(answers.c.run_id == run, answers.c.subject == f"person:{person}", answers.c.trial_id == trial)
-        .order_by(answers.c.attempt)
+_LAST_GIVEN = (
+    select(answers.c.attempt, answers.c["values"])
+    .where(
+        answers.c.run_id == bindparam("run"),
+        answers.c.subject == bindparam("who"),
+        answers.c.trial_id == bindparam("trial"),
     )
-    return [(row[0], json.loads(row[1])) for row in connection.execute(query)]
+    .order_by(answers.c.attempt.desc())
+    .limit(1)
+)
+
+
+def last_given(connection: Connection, run: str, person: str, trial: str) -> tuple[int, Mapping[str, Any]] | None:
+    """(attempt, values) of what a person answered last to a trial."""
+    row = connection.execute(_LAST_GIVEN, {"run": run, "who": f"person:{person}", "trial": trial}).first()
+    return None if row is None else (row[0], json.loads(row[1]))
 
 
 def is_right(trial: Trial, values: Mapping[str, Any]) -> bool:

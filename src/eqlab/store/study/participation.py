@@ -94,7 +94,7 @@ class Participation:
             trial = self.design.trials[step.trial]
             given = last_given(connection, self.design.run.id, person, trial.id)
         before = replace(view, number=view.number - 1, step=step, trial=trial, attempt=1, back=False)
-        return before, given[-1][1] if given else {}
+        return before, given[1] if given else {}
 
     def answered(self, person: str, number: int) -> tuple[Trial, Mapping[str, Any]] | None:
         """The question of page `number` and what counts of a person's answers to it; None where there is none."""
@@ -104,7 +104,7 @@ class Participation:
             if number >= len(steps) or not steps[number].trial:
                 return None
             given = last_given(connection, self.design.run.id, person, steps[number].trial)
-        return (self.design.trials[steps[number].trial], given[-1][1]) if given else None
+        return (self.design.trials[steps[number].trial], given[1]) if given else None
 
     def knows(self, panel_hash: str, session: str | None = None) -> bool:
         """Whether somebody with this panel id takes part, or has come with it in this browser before."""

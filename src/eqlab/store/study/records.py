@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
 from eqlab.core.design import Design
-from eqlab.core.moves import Unknown
+from eqlab.core.moves import State, Unknown
 from eqlab.core.runs import PERSON, SIMULATED, is_simulated
 from eqlab.core.trials import Trial
 from eqlab.store.engine import erase_in_copies, reading, scrub, snapshot, writing
@@ -86,18 +86,17 @@ def _turns(store: Store, ids: Sequence[str]) -> dict[str, Trial]:
     return found
 
 
-def people_by_hash(store: Store, study: str) -> dict[str, str]:
-    """The state of everybody who came from a panel, by the hash of their id there."""
-    query = (
-        select(panel_ids.c.hash, participants.c.state)
-        .join(
-            participants,
-            (participants.c.study_id == panel_ids.c.study_id) & (participants.c.person == panel_ids.c.person),
-        )
-        .where(panel_ids.c.study_id == study)
-    )
+def people_by_hash(store: Store, study: str) -> dict[str, tuple[State, str | None]]:
+    """State and arm of everybody who came from a panel, by the hash of their id there: of those who consented with it,
+    or who came with it last."""
+    found: dict[str, tuple[State, str | None]] = {}
     with reading(store.engine) as connection:
-        return {row.hash: row.state for row in connection.execute(query)}
+        for table in (arrivals, panel_ids):
+            same = (participants.c.study_id == table.c.study_id) & (participants.c.person == table.c.person)
+            query = select(table.c.hash, participants.c.state, participants.c.arm).join(participants, same)
+            rows = connection.execute(query.where(table.c.study_id == study).order_by(participants.c.arrived_at))
+            found |= {row.hash: (row.state, row.arm) for row in rows}
+    return found
 
 
 def answers_of(store: Store, run: str, person: str) -> Sequence[Any]:

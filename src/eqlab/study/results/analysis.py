@@ -67,13 +67,18 @@ def analyse(participation: Participation, who: str = "", action: str = "analysed
 
 def analyse_moment(participation: Participation, who: str, action: str) -> tuple[StudyAnalysis, Records, Participants]:
     """The same, with the rows that it was made of: all of one moment, while people go on answering."""
+    found = analyse_unseen(participation)
+    log_look(participation, who, action, found[0].standing)
+    return found
+
+
+def analyse_unseen(participation: Participation) -> tuple[StudyAnalysis, Records, Participants]:
+    """The same, for whoever keeps the look themselves, before anything of it is shown or written."""
     with snapshot(participation.store.engine) as connection:
         stands = standing(participation, *analysis_code(), analysis_libraries(), connection)
         records = read_records(participation.store, participation.design, connection)
     participants = participants_of(participation.design, records)
-    analysis = analyse_roll(participation.design, participants, stands)
-    log_look(participation, who, action, stands)
-    return analysis, records, participants
+    return analyse_roll(participation.design, participants, stands), records, participants
 
 
 def current_standing(participation: Participation) -> PlanStanding:

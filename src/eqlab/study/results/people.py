@@ -18,13 +18,12 @@ from eqlab.benchmarks.empathy.benchmark import KEY
 from eqlab.benchmarks.empathy.replies import WrittenReply, likeness, moderation_marks
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Writing
-from eqlab.core.moves import ENDING
 from eqlab.core.results import Column, Table
 from eqlab.data.files import write_whole
 from eqlab.runs.judge import run_replies
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import people_by_hash
-from eqlab.study.panels import panel_hash, read_panel_id
+from eqlab.study.panels import ending_of, panel_hash, read_panel_id
 from eqlab.study.results.export import talk_rows
 from eqlab.study.results.participants import Participant, Participants, read_participants
 from eqlab.tables.data import FORMULA, safe_csv
@@ -163,10 +162,12 @@ def _percent(share: float | None) -> float | None:
 
 
 def _texts(person: Participant, participants: Participants) -> Iterator[WrittenReply]:
-    """What somebody wrote in longer fields, of answers that count, and in talks. A talk's turns have no time of their
-    own."""
+    """What somebody wrote of their own in longer fields, of answers that count, and in talks: not the words that checks
+    tell everybody to write. A talk's turns have no time of their own."""
     pasted = _pasted(participants)
     for one in person.counted:
+        if one.kind not in ("trial", "question"):
+            continue
         for field in one.trial.form.fields:
             said = one.values.get(field.key)
             if isinstance(field, Writing) and field.long and isinstance(said, str) and said.strip():
@@ -229,8 +230,6 @@ def signal_table(rows: Sequence[Signals]) -> Table:
 # -- approval by the panel -------------------------------------------------------------------------------------------
 
 _ADVICE = {
-    "finished": "approve",
-    "extra": "approve",
     "declined": "return",
     "failed": "return",
     "full": "return",
@@ -260,12 +259,14 @@ def approvals(participation: Participation, secret: bytes, path: Path, column: s
         if panel.person and read_panel_id({panel.person: panel_id}, panel) is None:
             found.append(Approval(panel_id, "no id of this panel", "look at it", ""))
             continue
-        state = known.get(panel_hash(secret, panel_id), "unknown")
-        ending = ENDING.get(state)  # type: ignore[call-overload]
-        code = panel.code(ending) if ending else ""
-        found.append(
-            Approval(panel_id, state, _ADVICE.get(state, "wait" if state != "unknown" else "look at it"), code)
-        )
+        here = known.get(panel_hash(secret, panel_id))
+        if here is None:
+            found.append(Approval(panel_id, "unknown", "look at it", ""))
+            continue
+        state, arm = here
+        ending = ending_of(participation.study, state, arm)
+        advice = "approve" if ending == "complete" else _ADVICE.get(state, "wait")
+        found.append(Approval(panel_id, state, advice, panel.code(ending) if ending else ""))
     return found
 
 

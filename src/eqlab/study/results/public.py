@@ -10,12 +10,13 @@ import csv
 import json
 import secrets
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Scale
 from eqlab.core.runs import is_simulated
@@ -23,10 +24,10 @@ from eqlab.core.text import people as people_in_words
 from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
-from eqlab.study.results.analysis import analyse_moment
+from eqlab.study.results.analysis import StudyAnalysis, analyse_unseen, log_look
 from eqlab.study.results.bundle import STUDY, summary
 from eqlab.study.results.export import ANSWERS, PARTICIPANTS, QUESTIONS, RELEASE, TALKS, public_talk_rows
-from eqlab.study.results.participants import Participant
+from eqlab.study.results.participants import Participant, Participants
 from eqlab.tables.data import safe_csv
 
 SMALLEST = 5
@@ -45,10 +46,12 @@ _RELEASED = {
     "position": "number of the page on the person's way, from 0",
     "seconds": "seconds on the page, rounded to tens, at most 600",
     "words": "length of what was said, in words, rounded to tens",
+    "analysed": "whether the person is in the result; empty for somebody who answered no trial",
 }
 """What columns of a release mean where it is not what they mean in an export."""
 _UNPROTECTED = (
-    "the answers themselves, how far somebody came, and the arm: whoever knows how somebody answered a few pages can "
+    "the answers themselves, how far somebody came, the arm, and which pages somebody got, which may tell the order in "
+    "which people came: whoever knows how somebody answered a few pages can "
     "find the rest of their answers, also in another release of this study; whether the consent tells people so is not "
     "checked"
 )
@@ -58,57 +61,108 @@ def publish(
     participation: Participation, folder: Path, smallest: int = SMALLEST, who: str = "", *, times: bool = False
 ) -> list[Path]:
     """Write the public release: people, answers, what was asked, and what came of the analysis. `times`: with the
-    seconds on each page, in tens, which nothing protects."""
-    import polars as pl
-
+    seconds on each page, in tens, which nothing protects. One that is refused is kept as a look, and as no release."""
     if (folder / STUDY).exists():
         raise UsageError(
             f"{folder} holds an export, with names and times that must not be published.",
             "Name another folder with -o.",
         )
-    analysis, _, participants = analyse_moment(participation, who, "published")
+    analysis, _, participants = analyse_unseen(participation)
+    action = "analysed"
+    try:
+        content = _release(analysis, participants, smallest, times=times)
+        action = "published"
+    finally:
+        log_look(participation, who, action, analysis.standing)
+    for name, text in content.items():
+        write_whole(folder / name, text)
+    return [folder / name for name in content]
+
+
+def _release(
+    analysis: StudyAnalysis, participants: Participants, smallest: int, *, times: bool
+) -> dict[str, bytes | str]:
+    """The files of a release; refused where they would not keep their promise."""
+    import polars as pl
+
+    design = analysis.design
     people = [person for person in participants.people if person.consented_at is not None]
+    simulated = sum(is_simulated(person.person) for person in people)
+    if 0 < simulated < len(people):  # nobody is hidden among those of whom the release says that they are nobody
+        raise UsageError(
+            f"Study '{design.study.id}' holds {people_in_words(simulated, 'simulated')} beside "
+            f"{people_in_words(len(people) - simulated, 'real')}: a release has one kind.",
+            "Clear the simulated ones first: 'eqlab study clear FILE'.",
+        )
     if len(people) < smallest:
         raise UsageError(
-            f"Study '{participation.study.id}' has {people_in_words(len(people))}; a release needs at least "
+            f"Study '{design.study.id}' has {people_in_words(len(people))}; a release needs at least "
             f"{smallest}, so that nobody stands alone.",
             "Wait for more people, or pass the whole export on to somebody you trust.",
         )
+    kept = {person.person for person in analysis.sample.kept}
+    inferred = {person.person: _inferred(person, design, kept) for person in people}
+    few = {told: size for told, size in Counter(inferred.values()).items() if size < smallest}
+    if alone := [(told.stratum, size) for told, size in few.items() if not told.excluded]:
+        quota = f", {design.study.quota.question} as the pages that they got tell it" if alone[0][0] else ""
+        sizes = " and ".join(f"{name} {people_in_words(size)}".strip() for name, size in alone)
+        raise UsageError(
+            f"Study '{design.study.id}' has {sizes} in its analysis{quota}; a release needs at least {smallest}, "
+            "so that nobody stands alone.",
+            "Wait for more people, or pass the whole export on to somebody you trust.",
+        )
+    everybody, people = people, [person for person in people if inferred[person.person] not in few]
     secrets.SystemRandom().shuffle(people)  # the order of arrival would tell the time
     names = {person.person: f"p{number:04d}" for number, person in enumerate(people, start=1)}
+    known = [inferred[person.person] for person in people]
     candidates = traits_of(people)
-    traits = coarsen(candidates, smallest)
+    traits = coarsen(candidates, smallest, known)
     tables = {
-        "people": public_people(people, names, traits),
+        "people": public_people(people, names, traits, kept),
         "answers": public_answers(people, names, times=times),
-        "questions": [_question(trial) for trial in participation.design.trials.values()],
+        "questions": [_question(trial) for trial in design.trials.values()],
     }
-    if participation.design.talks:
+    if design.talks:
         tables["talks"] = public_talk_rows(people, names)
     content = {name: safe_csv(pl.DataFrame(rows, infer_schema_length=None)) for name, rows in tables.items()}
-    check_groups(content["people"], traits, smallest)
+    check_groups(content["people"], traits, smallest, known)
     content["codebook"] = safe_csv(pl.DataFrame(public_codebook(tables, candidates, traits)))
     told = {
-        "study": participation.study.id,
+        "study": design.study.id,
         "simulated": analysis.standing.simulated,
         "protected": f"nobody differs from at least {smallest - 1} others in all of these together: "
-        + ", ".join(traits),
+        + ", ".join([*traits, "analysed", *(["the quota's question"] if design.study.quota.question else [])]),
+        "people left out": f"{len(everybody) - len(people)} who are not analysed, too few to hide among each other",
         "unprotected": _UNPROTECTED + ("; the seconds on each page, in tens" if times else ""),
         "left out": "dates, what people wrote, numbers that they gave of themselves, answers to the quiz and to checks"
         + ("" if times else ", the seconds on each page"),
         **{name: value for name, value in summary(analysis).items() if name != "excluded"},
     }
-    written = []
-    for name, text in content.items():
-        path = folder / f"{name}.csv"
-        write_whole(path, text)
-        written.append(path)
-    about = folder / RELEASE
-    write_whole(about, json.dumps(told, ensure_ascii=False, indent=1) + "\n")
-    return [*written, about]
+    about = json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+    return {**{f"{name}.csv": text for name, text in content.items()}, RELEASE: about}
 
 
 # -- traits ------------------------------------------------------------------------------------------------------------
+
+
+class Inferred(NamedTuple):
+    """What the rest of a release tells of somebody, whether it is written beside them or not."""
+
+    excluded: bool
+    """The numbers are of the others' answers: whoever leaves people out until they fit finds them."""
+    stratum: str
+    """With a quota each answer has places, and so pages, of its own."""
+
+
+def _inferred(person: Participant, design: Design, kept: Collection[str]) -> Inferred:
+    asked = design.before if person.arm is not None and design.study.quota.question else None
+    said = next((one.values for one in person.counted if asked and one.trial.id == asked.id), None)
+    stratum = "" if said is None else design.stratum(said) or ""
+    return Inferred(_answered(person) and person.person not in kept, stratum)
+
+
+def _answered(person: Participant) -> bool:
+    return any(page.kind in ("trial", "talk") for page in person.pages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +246,17 @@ def _said(person: Participant) -> dict[tuple[str, str], int]:
     }
 
 
-def coarsen(traits: Sequence[Trait], smallest: int) -> dict[str, tuple[str, ...]]:
-    """The traits that are left, everybody's values by name: each combination is that of at least `smallest` people."""
+def coarsen(
+    traits: Sequence[Trait], smallest: int, known: Sequence[Hashable] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """The traits that are left, everybody's values by name: each combination is that of at least `smallest` people who
+    are alike in what is `known` of them anyway."""
     at = dict.fromkeys(range(len(traits)), 0)  # which trait is on which step; those left out are missing
     count = len(traits[0].ladder[0]) if traits else 0
+    parts = [None] * count if known is None else known
 
-    def combined(steps: Mapping[int, int]) -> list[tuple[str, ...]]:
-        return list(zip(*(traits[trait].ladder[step] for trait, step in steps.items()), strict=True)) or [()] * count
+    def combined(steps: Mapping[int, int]) -> list[tuple[Any, ...]]:
+        return list(zip(parts, *(traits[trait].ladder[step] for trait, step in steps.items()), strict=True))
 
     def too_rare(steps: Mapping[int, int]) -> int:
         return sum(size for size in Counter(combined(steps)).values() if size < smallest)
@@ -208,9 +266,8 @@ def coarsen(traits: Sequence[Trait], smallest: int) -> dict[str, tuple[str, ...]
     sizes = Counter(combined(at))
     gone = {one for one, size in sizes.items() if size < smallest}
     for one in sorted(sizes.keys() - gone, key=lambda one: (sizes[one], one)):
-        if not 0 < sum(sizes[rare] for rare in gone) < smallest:
-            break
-        gone.add(one)  # a few alone would be told by what they do not show
+        if 0 < sum(sizes[rare] for rare in gone if rare[0] == one[0]) < smallest:
+            gone.add(one)  # a few alone would be told by what they do not show
     hidden = [one in gone for one in combined(at)]
     return {
         traits[trait].name: tuple(
@@ -227,9 +284,14 @@ def _coarser(traits: Sequence[Trait], at: Mapping[int, int], trait: int) -> dict
     )
 
 
-def check_groups(people_csv: bytes, traits: Collection[str], smallest: int) -> None:
-    """Hold the finished table against the promise, without a word of how it was made."""
-    sizes = Counter(tuple(row[name] for name in traits) for row in csv.DictReader(StringIO(people_csv.decode())))
+def check_groups(
+    people_csv: bytes, traits: Collection[str], smallest: int, known: Sequence[Hashable] | None = None
+) -> None:
+    """Hold the finished table against the promise, without a word of how it was made. `known`: what else can be told of
+    each person."""
+    rows = list(csv.DictReader(StringIO(people_csv.decode())))
+    parts = [None] * len(rows) if known is None else known
+    sizes = Counter((part, *(row[name] for name in traits)) for part, row in zip(parts, rows, strict=True))
     least = min(sizes.values(), default=0)
     if least < smallest:
         raise DataError(
@@ -243,12 +305,16 @@ def check_groups(people_csv: bytes, traits: Collection[str], smallest: int) -> N
 
 
 def public_people(
-    people: Sequence[Participant], names: Mapping[str, str], traits: Mapping[str, Sequence[str]]
+    people: Sequence[Participant],
+    names: Mapping[str, str],
+    traits: Mapping[str, Sequence[str]],
+    kept: Collection[str],
 ) -> list[dict[str, Any]]:
     return [
         {
             "person": names[person.person],
             "arm": person.arm,
+            "analysed": ("yes" if person.person in kept else "no") if _answered(person) else "",
             **{name: values[number] for name, values in traits.items()},
             "simulated": is_simulated(person.person),
         }

@@ -184,7 +184,8 @@ class TurnBody(BaseModel):
 
 
 class TurnedBody(BaseModel):
-    """What became of it. `kept` and `again` mean that it is on disk."""
+    """What became of it. `kept` and `again` mean that it is on disk; `again` with the problem `dropped`, that another
+    turn was there before, and this one is not kept."""
 
     outcome: Literal["kept", "again", "ahead", "ended", "refused", "busy"]
     problems: dict[str, str]

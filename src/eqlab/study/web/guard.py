@@ -146,6 +146,18 @@ def same_origin(headers: Headers, ours: str) -> bool:
     return site in (None, "none") and bool(ours) and (origin or "").lower() == ours.lower()
 
 
+def linked_by_us(scope: Scope, settings: ServerSettings) -> bool:
+    """Whether a browser says that a link of our own page led here, or nobody's: the same for what only reads, and is
+    written down. Links have no `Origin`; browsers that do not send `Sec-Fetch-Site` send a `Referer` from our pages."""
+    headers = Headers(scope=scope)
+    ours = settings.origin or _own_origin(scope, headers)
+    if same_origin(headers, ours):
+        return True
+    page = urlsplit(headers.get("referer", ""))
+    silent = "sec-fetch-site" not in headers and "origin" not in headers
+    return silent and bool(ours) and f"{page.scheme}://{page.netloc}".lower() == ours.lower()
+
+
 def _own_origin(scope: Scope, headers: Headers) -> str:
     host = headers.get("host", "")
     return f"{scope['scheme']}://{host}" if host and not urlsplit(f"//{host}").path else ""

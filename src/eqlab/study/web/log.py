@@ -9,14 +9,14 @@ import shlex
 import subprocess
 import threading
 import time
-import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
-from eqlab.core.errors import StoreError
+from eqlab.core.errors import UsageError
 from eqlab.core.plural import many
 from eqlab.core.text import people
 
@@ -164,26 +164,37 @@ class AlertWatch:
                     self._failed[alert.study, alert.about] = (alert, 0)
         for key, (alert, tries) in list(self._failed.items()):
             late = "" if not tries else f" (Sent late; failed attempts: {tries}.)"
-            if self._tell(replace(alert, text=f"{alert.text}{late}")) is False:
-                self._failed[key] = (alert, tries + 1)
-            else:
+            if self._arrives(replace(alert, text=f"{alert.text}{late}")):
                 del self._failed[key]
+            else:
+                self._failed[key] = (alert, tries + 1)
+
+    def _arrives(self, alert: Alert) -> bool:
+        try:
+            return self._tell(alert) is not False
+        except Exception as error:  # noqa: BLE001 - whatever another program answers, the next alert is told
+            say(logging.WARNING, "an alert was not delivered", error=where(error))
+            return False
 
     def _work(self) -> None:
         while not self._end.wait(_EVERY):
             try:
                 self.look()
-            except StoreError as error:
-                say(logging.WARNING, "alerts could not look at the study", error=type(error).__name__)
+            except Exception as error:  # noqa: BLE001 - nobody else looks: what fails now may work in a minute
+                say(logging.WARNING, "alerts could not look at the study", error=where(error))
 
 
 def teller(url: str, command: str) -> Callable[[Alert], bool]:
     """Posts JSON to `url`, and gives the text to `command` on its standard input; either may be empty. False unless
     every way that there is has worked."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"The command for alerts cannot be read ({error}).", "Check --alert-command.") from error
 
     def tell(alert: Alert) -> bool:
         posted = not url or _post(url, alert)
-        return (not command or _run(command, alert)) and posted
+        return (not words or _run(words, alert)) and posted
 
     return tell
 
@@ -194,16 +205,16 @@ def _post(url: str, alert: Alert) -> bool:
     try:
         with urllib.request.urlopen(request, timeout=10):
             return True
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (HTTPException, OSError, ValueError) as error:
         say(logging.WARNING, "an alert was not delivered", error=type(error).__name__)
         return False
 
 
-def _run(command: str, alert: Alert) -> bool:
+def _run(command: list[str], alert: Alert) -> bool:
     """For e-mail, e.g. `mail -s study me@example.org`. The command is the server owner's own."""
     try:
-        subprocess.run(shlex.split(command), input=f"{alert.study}: {alert.text}\n", text=True, timeout=30, check=True)
-    except (subprocess.SubprocessError, OSError) as error:
+        subprocess.run(command, input=f"{alert.study}: {alert.text}\n", text=True, timeout=30, check=True)
+    except (subprocess.SubprocessError, OSError, ValueError) as error:
         say(logging.WARNING, "an alert was not delivered", error=type(error).__name__)
         return False
     return True

@@ -23,6 +23,7 @@ from eqlab.core.trials import Trial
 from eqlab.store.study.records import find_by_panel
 from eqlab.study.panels import (
     SIGNATURE,
+    ending_of,
     is_signed,
     panel_hash,
     read_panel_id,
@@ -52,7 +53,7 @@ async def arrive(request: Request) -> Response:
     given = read_panel_id(request.query_params, panel, any_form=_simulated(site, request))
     here = await _here(site, served, request)
     if given is None and here is not None:
-        return redirect(study, "page")
+        return await _back(request, site, served, here)
     if not panel.person:
         return site.render.page("start", study.language, study=study)
     if given is None:
@@ -70,8 +71,9 @@ async def start(request: Request) -> Response:
     site, served = study_of(request)
     if served.study.panel.person:
         return site.render.message("panel", served.study.language, 403, study=served.study)
-    if await _here(site, served, request) is not None:
-        return redirect(served.study, "page")
+    here = await _here(site, served, request)
+    if here is not None:
+        return await _back(request, site, served, here)
     return await _let_in(request, site, served, None, False, None)
 
 
@@ -131,12 +133,19 @@ async def _here(site: Site, served: ServedStudy, request: Request) -> str | None
     return person
 
 
+async def _back(request: Request, site: Site, served: ServedStudy, here: str) -> Response:
+    """Somebody whom this browser knows, without an id: where they were, or in, if the study was full and is not now."""
+    if served.study.panel.person or (await served.look(here)).state != "full":
+        return redirect(served.study, "page")
+    return await _let_in(request, site, served, None, False, here)
+
+
 async def _let_in(
     request: Request, site: Site, served: ServedStudy, given: str | None, signed: bool, here: str | None
 ) -> Response:
     study, secret = served.study, site.settings.secret
     hashed = None if given is None else panel_hash(secret, given)
-    known = hashed is not None and await served.read(served.participation.knows, hashed, here)
+    known = here is not None if hashed is None else await served.read(served.participation.knows, hashed, here)
     if not known and not await site.allows(request, "door"):
         return site.busy(study.language)
     arrival = Arrival(
@@ -211,9 +220,10 @@ class PostedPage:
 async def page(request: Request) -> Response:
     visit = visit_of(request)
     view = await visit.look()
-    if view.step is not None and view.step.kind == "talk":
-        return await talk.show(visit, view)
     dropped = "dropped" in request.query_params
+    if view.step is not None and view.step.kind == "talk":
+        told = {"": visit.site.render.texts(visit.study.language)("dropped")} if dropped else {}
+        return await talk.show(visit, view, problems=told)
     return visit.to("done") if view.step is None else _show(visit, view, dropped=dropped)
 
 
@@ -277,7 +287,10 @@ async def back(request: Request) -> Response:
 
 async def ask_stop(request: Request) -> Response:
     visit = visit_of(request)
-    return visit.page("stop", ended=(await visit.look()).step is None, at_panel=bool(visit.study.panel.person))
+    view = await visit.look()
+    talked = talk.told_at_end(visit.study, view)
+    returns = bool(visit.study.panel.person) and not (talked and talked.paid)
+    return visit.page("stop", ended=view.step is None, returns=returns)
 
 
 async def stop(request: Request) -> Response:
@@ -302,17 +315,13 @@ async def done(request: Request) -> Response:
     if view.step is not None:
         return visit.to("page")
     panel = visit.study.panel
-    code = panel.code(view.ending) if view.ending else ""
-    back = way_back(panel, view.ending) if view.ending else ""
-    told = view.ending or view.state
+    ending = ending_of(visit.study, view.state, view.arm)
     talked = talk.told_at_end(visit.study, view) if view.state == "stopped" else None
-    if talked and talked.paid:
-        code, back = panel.code("complete"), way_back(panel, "complete")
     return visit.page(
         "done",
-        ending=told,
-        code=code,
-        back=back,
+        ending=view.ending or view.state,
+        code=panel.code(ending) if ending else "",
+        back=way_back(panel, ending) if ending else "",
         panel=panel.name.capitalize(),
         at_panel=bool(panel.person),
         talked=talked,

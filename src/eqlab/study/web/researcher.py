@@ -32,7 +32,7 @@ from eqlab.study.results.export import FORMATS, TABLES, export_table
 from eqlab.study.results.people import people_rows
 from eqlab.study.results.status import StudyStatus, study_status
 from eqlab.study.served_study import ServedStudy
-from eqlab.study.web.guard import parse_cookies
+from eqlab.study.web.guard import linked_by_us, parse_cookies
 from eqlab.study.web.site import RESEARCHER, RESEARCHER_SECONDS, Site, is_https, site_of
 
 router = APIRouter(prefix="/researcher", include_in_schema=False)
@@ -132,7 +132,7 @@ async def status_json(request: Request, study: str) -> Response:
 async def export(request: Request, study: str, name: str) -> Response:
     site = site_of(request)
     me = await _admit(request, "manager")
-    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):  # no other page looks in a manager's name
+    if not linked_by_us(request.scope, site.settings):  # no other page looks in a manager's name
         raise HTTPException(403)
     served = _find(site, study)
     what, _, fmt = name.partition(".")

@@ -160,7 +160,7 @@ class Connections:
         self.idle: OrderedDict[TimedProtocol, None] = OrderedDict()
         """Answered, and kept alive for the next request; the one unused for longest first."""
         self.waiting: OrderedDict[TimedProtocol, None] = OrderedDict()
-        """Without the head of a request so far; the oldest first."""
+        """Without the head of a request so far, or the rest of it; the oldest first."""
         self.unread: OrderedDict[TimedProtocol, None] = OrderedDict()
         """With more of a reply than anybody has read; the oldest first."""
 
@@ -233,7 +233,10 @@ class TimedProtocol(H11Protocol):
         if self.cycle is not self._seen:  # a head is complete
             self._seen = self.cycle
             self._stop_waiting()
-        elif between and self._late is None:  # a head has begun; trickling does not make it longer
+            self._wait_for_body()
+        elif not between:
+            self._wait_for_body()
+        elif self._late is None:  # a head has begun; trickling does not make it longer
             self._wait()
 
     def on_response_complete(self) -> None:
@@ -242,6 +245,7 @@ class TimedProtocol(H11Protocol):
         self._seen = self.cycle
         if not self.cycle.response_complete:
             self.others.idle.pop(self, None)
+        self._wait_for_body()
 
     def pause_writing(self) -> None:
         """Nobody reads what was sent; a few kilobytes a second are reading."""
@@ -269,6 +273,13 @@ class TimedProtocol(H11Protocol):
     def _wait(self) -> None:
         self._late = self.loop.call_later(self.seconds, self.drop)
         self.others.waiting[self] = None
+
+    def _wait_for_body(self) -> None:
+        """The application ends what takes too long; until then it gives way to others."""
+        if self.cycle.more_body and not self.cycle.response_complete:
+            self.others.waiting.setdefault(self)
+        elif self._late is None:
+            self.others.waiting.pop(self, None)
 
     def _stop_waiting(self) -> None:
         self.others.waiting.pop(self, None)

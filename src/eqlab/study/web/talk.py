@@ -14,10 +14,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from eqlab.core.moves import View
+from eqlab.core.moves import ENDED, View
 from eqlab.core.study import Study
 from eqlab.store.study.researchers import take_token
 from eqlab.study.conversations import Conversations
+from eqlab.study.panels import ending_of
 from eqlab.study.talks import TalkView
 from eqlab.study.web.render import Block, blocks
 from eqlab.study.web.site import Visit, visit_of
@@ -35,6 +36,7 @@ _MOST_FIELDS, _MOST_LINE = 40, 500
 Do = Literal["send", "satisfied", "hurt", "close", "retry", "without", "next"]
 DOINGS: tuple[Do, ...] = ("send", "satisfied", "hurt", "close", "retry", "without", "next")
 _LEAVES = {"satisfied": 1, "hurt": 2}
+_SAYS = ("send", *_LEAVES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +90,30 @@ async def post(request: Request) -> Response:
         status = {"refused": 422, "busy": 429}.get(outcome, 200)
         told = {key: _word(talks, key, why) for key, why in problems.items()}
         return JSONResponse({"outcome": outcome, "problems": told, "next": f"/s/{visit.study.id}/page"}, status)
-    if outcome in ("refused", "busy"):
+    if outcome in ("refused", "busy") or problems:
+        dropped = outcome == "again"
+        if dropped:
+            await _until_answered(talks, visit.person)  # then there is a place for what was written
         view = await visit.look()
         if view.step is None or view.step.kind != "talk":
-            return visit.to("page")
-        return await show(visit, view, turn, problems, 429 if outcome == "busy" else 422)
+            return visit.to("page?dropped=1" if dropped else "page")
+        return await show(visit, view, turn, problems, {"busy": 429, "again": 409}.get(outcome, 422))
     if outcome == "kept" and turn is not None and turn.do in ("send", "retry"):
         await _until_answered(talks, visit.person)
     return visit.to("page")
 
 
 async def act(visit: Visit, talks: Conversations, turn: PostedTurn) -> tuple[str, dict[str, str]]:
-    """What becomes of a post; a repeated one changes nothing."""
+    """What becomes of a post; a repeated one changes nothing. Of another than the one that is kept, sent in another tab
+    say, the person is told."""
+    outcome, problems = await _act(visit, talks, turn)
+    if outcome == "again" and turn.do in _SAYS:
+        kept = await talks.has_said(visit.person, turn.says, _LEAVES.get(turn.do, 0), turn.emotion)
+        problems = {} if kept else {"": "dropped"}
+    return outcome, problems
+
+
+async def _act(visit: Visit, talks: Conversations, turn: PostedTurn) -> tuple[str, dict[str, str]]:
     person = visit.person
     view = await talks.look(person)
     if view is None or turn.step != view.step:
@@ -113,13 +127,13 @@ async def act(visit: Visit, talks: Conversations, turn: PostedTurn) -> tuple[str
             return "busy", {"": "busy"}
         await talks.retry(person)
         return "kept", {}
+    if turn.do == "close":  # whatever has come since the page was made
+        return await talks.close_talk(person, "left"), {}
     if turn.turn != view.turn:
         return ("again" if turn.turn < view.turn else "ahead"), {}
-    if turn.do == "close":
-        return await talks.close_talk(person, turn.turn, "left"), {}
     if turn.do == "without":
         allowed = view.state == "spent" or (view.state == "down" and talks.terms.if_down == "go_on")
-        return (await talks.close_talk(person, turn.turn, "down") if allowed else "refused"), {}
+        return (await talks.close_talk(person, "down") if allowed else "refused"), {}
     if view.state != "say":
         return "ahead", {}
     values, problems = turn_values(talks, view, turn)
@@ -188,7 +202,8 @@ def told_at_end(study: Study, view: View) -> ToldAtEnd | None:
         return None
     terms = study.talk
     machine = terms.machine if terms.told == "debrief" else ""
-    return ToldAtEnd(machine, blocks(study.debrief), terms.help, terms.stopped == "code")
+    ending = ending_of(study, view.state if view.state in ENDED else "stopped", view.arm)
+    return ToldAtEnd(machine, blocks(study.debrief), terms.help, ending == "complete")
 
 
 # -- the page ------------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@
   let source = null;
   let busy = false;
   let pressed = null;
+  let unsent = ""; // what another tab was quicker than, until there is a place for it again
+  let untold = "";
   document.addEventListener("click", (event) => { pressed = event.target.closest("button[type=submit]"); }, true);
 
   const draft = {
@@ -33,7 +35,7 @@
       feel.addEventListener("keydown", (event) => { if (event.key === " " || event.key === "Enter") { event.preventDefault(); touch(); } });
     }
     if (message) {
-      if (!message.value) message.value = draft.get();
+      if (!message.value) message.value = draft.get() || unsent;
       const count = document.getElementById("count");
       const show = () => {
         draft.set(message.value);
@@ -46,6 +48,8 @@
       });
     }
     for (const one of talk.querySelectorAll("form")) if (one.method === "post") one.addEventListener("submit", submitted);
+    if (untold) say(untold);
+    if (message) unsent = untold = "";
     if (talk.dataset.state === "wait") listen();
     const errors = document.getElementById("errors");
     if (errors) errors.focus();
@@ -92,6 +96,8 @@
       return;
     }
     if (reply.outcome === "kept" || reply.outcome === "again") draft.forget();
+    untold = Object.values(reply.problems || {}).join(" ");
+    if (untold) unsent = body.get("v.says") || "";
     await refresh();
   }
 
@@ -102,7 +108,7 @@
       const response = await fetch(page, { credentials: "same-origin" });
       const found = new DOMParser().parseFromString(await response.text(), "text/html");
       const fresh = found.getElementById("talk");
-      if (!fresh || fresh.dataset.step !== talk.dataset.step) { location.assign(page); return; }
+      if (!fresh || fresh.dataset.step !== talk.dataset.step) { location.assign(untold ? `${page}?dropped=1` : page); return; }
       talk.replaceWith(document.adoptNode(fresh));
       talk = document.getElementById("talk");
       document.title = found.title;
