@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 from small_study import take
@@ -9,6 +10,7 @@ from sqlalchemy import event, func, select
 
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import Arrival, ConsentMove, FilledPage, Unknown
+from eqlab.store.engine import scrub
 from eqlab.store.schema import answers, panel_ids, participants
 from eqlab.study.served_study import ServedStudy
 
@@ -165,3 +167,83 @@ def test_a_move_that_the_database_ended_for_another_is_made_again(make_participa
         participation.arrive("h", "en")
     ends.append("The store failed: deadlock detected.")
     assert participation.look(participation.arrive("h", "en")).state == "arrived"
+
+
+# -- deleting ------------------------------------------------------------------------------------------------------
+
+
+def test_nobodys_saves_wait_while_deleted_people_leave_the_files_and_all_share_one_cleaning(open_desk, monkeypatch):
+    """Each deletion kept a writer for as long as the files took: 40 of a stranger stopped everybody for 40 s."""
+    served, cleaned, gate = open_desk(), [], threading.Event()
+
+    def scrub(engine, **_):
+        cleaned.append(engine)
+        return gate.wait(30)
+
+    monkeypatch.setattr("eqlab.store.study.records.scrub", scrub)
+    *gone, honest = [served.participation.arrive(f"h{number}", "en") for number in range(12)]
+
+    async def together():
+        deletions = [asyncio.create_task(served.erase(person)) for person in gone]
+        while not cleaned:
+            await asyncio.sleep(0.01)
+        saved = await asyncio.wait_for(served.make(ConsentMove(honest, agreed=True)), 20)
+        while count(served, participants) > 1:
+            await asyncio.sleep(0.01)
+        gate.set()
+        return saved.outcome, await asyncio.gather(*deletions)
+
+    assert asyncio.run(together()) == ("saved", [True] * 11)
+    assert len(cleaned) <= 2
+
+
+def test_a_store_that_fails_while_files_are_cleaned_is_tried_again(open_desk, monkeypatch):
+    served, tries = open_desk(), []
+
+    def scrub(*_, **__):
+        tries.append(len(tries))
+        if len(tries) < 3:
+            raise StoreError("gone")
+        return True
+
+    monkeypatch.setattr("eqlab.store.study.records.scrub", scrub)
+    monkeypatch.setattr("eqlab.study.served_study._CLEAN_AGAIN", 0.01)
+
+    async def deleted():
+        clean = await served.erase(served.participation.arrive("h", "en"))
+        while served._cleaning_again is not None:
+            await asyncio.sleep(0.01)
+        return clean
+
+    assert asyncio.run(asyncio.wait_for(deleted(), 30)) is False
+    assert len(tries) == 3
+    assert count(served, participants) == 0
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_whoever_reads_keeps_the_log_from_being_emptied_and_nobody_from_writing(open_desk, monkeypatch):
+    monkeypatch.setattr("eqlab.store.engine._SCRUB", 8.0)
+    served = open_desk()
+    engine = served.participation.store.engine
+    with engine.connect() as reader:
+        reader.execute(select(participants)).first()
+        cleaning = threading.Thread(target=scrub, args=(engine,))
+        cleaning.start()
+        time.sleep(0.2)
+        served.participation.arrive("h", "en")
+        assert cleaning.is_alive()
+    cleaning.join()
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_who_had_no_place_costs_no_look_through_all_answers(open_desk):
+    served, said = open_desk(), []
+    engine = served.participation.store.engine
+    event.listen(engine, "before_cursor_execute", lambda _, __, words, *___: said.append(words))
+    early, late = (served.participation.arrive(name, "en") for name in "hi")
+    take(served.participation, late, until="trial")
+    for person in (early, late):
+        assert asyncio.run(served.erase(person))
+    vacuumed = [words for words in said if words.startswith("VACUUM")]
+    assert ["answers" in words for words in vacuumed] == [False, True]
+    assert all("arrivals" in words for words in vacuumed)

@@ -18,8 +18,9 @@ import pytest
 from small_study import small_design
 from web_case import SECRET, open_desks
 
+from eqlab.core.errors import UsageError
 from eqlab.study.web.log import Bounded
-from eqlab.study.web.server import Connections, TimedProtocol, most_connections, running
+from eqlab.study.web.server import Connections, TimedProtocol, config, in_thread, listen, most_connections, running
 from eqlab.study.web.settings import ServerSettings
 
 
@@ -201,6 +202,30 @@ def test_bodies_that_do_not_come_do_not_lock_anybody_out(tmp_path, monkeypatch):
     store.close()
 
 
+def test_on_a_socket_for_both_kinds_an_ipv4_address_is_one_and_so_is_the_proxys(tmp_path):
+    """They come as ::ffff:127.0.0.1: all IPv4 people were one client, and no proxy was believed."""
+    try:
+        listening = listen("::", 0)
+    except UsageError:
+        pytest.skip("no IPv6 here")
+    store, studies = open_desks(tmp_path, [small_design()])
+    settings = ServerSettings(SECRET, proxy="127.0.0.1", arrival_burst=1, arrival_rate=0)
+    made = config(studies, settings, "::", 0, quiet=True)
+    with in_thread(made, listening) as port:
+        base = f"http://127.0.0.1:{port}"
+        codes = [_comes_in(base, address, "small") for address in ("203.0.113.9", "203.0.113.9", "198.51.100.4")]
+        assert codes == [200, 429, 200]
+        with connect(base) as held:
+            held.sendall(b"GET")
+            deadline = time.monotonic() + 5
+            while "127.0.0.1" not in made.http.others.open and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert set(made.http.others.open) == {"127.0.0.1"}
+    for served in studies:
+        served.close()
+    store.close()
+
+
 def test_the_same_line_is_logged_so_often_and_then_counted():
     now = [0.0]
     bounded = Bounded(3, clock=lambda: now[0])
@@ -215,12 +240,12 @@ def test_the_same_line_is_logged_so_often_and_then_counted():
     assert passes("socket.accept() out of system resource") == (True, {"left_out": 97})
 
 
-def _comes_in(base, address):
+def _comes_in(base, address, study="eqbench"):
     """The status of somebody new from an address, on a connection of their own."""
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     opener.addheaders = [("Sec-Fetch-Site", "same-origin"), ("Connection", "close"), ("X-Forwarded-For", address)]
     try:
-        return opener.open(f"{base}/s/eqbench/start", b"", timeout=30).status
+        return opener.open(f"{base}/s/{study}/start", b"", timeout=30).status
     except urllib.error.HTTPError as error:
         return error.code
 

@@ -163,6 +163,31 @@ def test_a_model_that_hangs_counts_as_down(tmp_path, server):
         hang.set()
 
 
+def test_half_a_letter_in_a_reply_ends_no_talk(tmp_path, server):
+    """It could not be encoded: the turn was never settled, and the model asked anew whenever a lease was over."""
+    server.reply = lambda body, number: {"choices": [{"message": {"content": "So sorry \ud83d"}}]}  # nobody counts
+    with talking(tmp_path, server) as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        assert person.lines[-1] == ("other", "So sorry ?")
+        assert [call.state for call in calls(site)] == ["done"]
+
+
+@pytest.mark.parametrize("step", ["eqlab.study.conversations.ask_one", "eqlab.study.conversations.request_of"])
+def test_a_fault_of_our_own_is_told_and_the_model_not_asked_again_and_again(tmp_path, server, monkeypatch, step):
+    def broken(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(step, broken)
+    with talking(tmp_path, server) as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        assert person.state == "down"
+        assert {call.state for call in calls(site)} <= {"lost"}
+        monkeypatch.undo()
+        server.reply = lambda body, number: "I am back."
+        person.page = person.post("retry")
+        assert person.until_answered().lines[-1] == ("other", "I am back.")
+
+
 def refused(body, number):
     choice = {"index": 0, "finish_reason": "content_filter", "message": {"role": "assistant", "content": ""}}
     return {"choices": [choice], "usage": {}}

@@ -130,10 +130,10 @@ def test_the_door_has_a_limit_for_each_address_behind_a_proxy(make_site):
             ).status_code
             for n in range(4)
         ]
-        for name in ("203.0.113.7", "203.0.113.8", "127.0.0.1")
+        for name in ("203.0.113.7", "203.0.113.8", "::ffff:203.0.113.9", "127.0.0.1", "::ffff:127.0.0.1", "::1")
     }
-    assert come["203.0.113.7"] == come["203.0.113.8"] == [303, 303, 303, 429]
-    assert come["127.0.0.1"] == [303] * 4
+    assert come["203.0.113.7"] == come["203.0.113.8"] == come["::ffff:203.0.113.9"] == [303, 303, 303, 429]
+    assert come["127.0.0.1"] == come["::ffff:127.0.0.1"] == come["::1"] == [303] * 4
 
 
 def test_forwarded_addresses_are_believed_only_if_told(make_site):
@@ -155,6 +155,8 @@ def test_bucket_refills_and_forgets_the_oldest():
     assert [bucket.allows("a") for _ in range(2)] == [True, False]
     assert network_of("2001:db8::1") == network_of("2001:db8::ffff") == "2001:db8::/64"
     assert network_of("203.0.113.9") == "203.0.113.9"
+    assert network_of("::ffff:203.0.113.9") == network_of("::FFFF:cb00:7109") == "203.0.113.9"
+    assert network_of("fe80::1%eth0") == "fe80::/64"
     assert network_of("testclient") == "unknown"
 
 

@@ -18,6 +18,7 @@ FILTERED = "content_filter"
 REFUSED = "refusal"
 """The finish of a reply that a provider's filter cut, or that the provider calls a refusal. With LENGTH, for one cut by
 its room, every wire format says these three alike; other reasons are kept in the provider's own words."""
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,19 @@ class ChatReply:
     """What was really sent: `temperature`, `top_p`, `seed`, `effort`, `room`, `dialect`; what is absent was not."""
     usage: Mapping[str, Any] = field(default_factory=dict)
     """What else came back: `reasoning_tokens`, `cached_tokens`, `cost` (US dollars, where the provider says it)."""
+
+    def __post_init__(self) -> None:
+        for name in ("text", "reasoning", "model", "finish", "refusal"):
+            written = getattr(self, name)
+            if _HALVES.search(written):
+                object.__setattr__(self, name, _with_whole_letters(written))
+
+
+def _with_whole_letters(text: str) -> str:
+    """Servers in JavaScript cut a stream between the halves of a letter beyond U+FFFF: joined, they are one again. A
+    half that stays alone can be neither encoded nor stored: it becomes a question mark."""
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return joined.encode("utf-8", "replace").decode()
 
 
 class TransportError(Exception):

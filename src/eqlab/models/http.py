@@ -7,7 +7,6 @@ import asyncio
 import ipaddress
 import json
 import random
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -46,7 +45,6 @@ _REPEATED = 2
 """Repeats of a request that timed out: it was probably billed."""
 _LONGEST_BACKOFF = 15.0
 _MOST_CHANGES = 24
-_HALVES = re.compile("[\ud800-\udfff]")
 _TOLD = 30.0
 """Seconds of a pause from which on the user is told."""
 _ALONE_NEAR, _ALONE_FAR = 0.2, 2.0
@@ -393,7 +391,7 @@ class HttpChat:
         if self._streams_first and reply.latency < transport.timeouts.silence / 4:
             self._streams_first = False
             self._profile = replace(self._profile, streams=self._profile.thinks)
-        reply = self._counted(request, _with_whole_letters(reply))
+        reply = self._counted(request, reply)
         exhausted = min(window_wait(came.headers), LONGEST_WAIT)
         if exhausted:
             self._pace.pause(exhausted)
@@ -461,14 +459,3 @@ def _alone(base_url: str) -> float:
     except ValueError:
         near = host == "localhost"
     return _ALONE_NEAR if near else _ALONE_FAR
-
-
-def _with_whole_letters(reply: ChatReply) -> ChatReply:
-    """Servers in JavaScript cut a stream between the halves of a letter beyond U+FFFF: joined, they are one again."""
-    if _HALVES.search(reply.text) is None and _HALVES.search(reply.reasoning) is None:
-        return reply
-    text, reasoning = (
-        half.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-        for half in (reply.text, reply.reasoning)
-    )
-    return replace(reply, text=text, reasoning=reasoning)

@@ -26,9 +26,8 @@ BUSY = 30.0
 PATIENCE = 60.0
 """Seconds in which a database server may come back."""
 _PAUSE = 0.5
-_OF_PEOPLE = (
-    "answers", "planned", "events", "arrivals", "panel_ids", "participants", "places", "talk_calls", "trials", "audit",
-)  # fmt: skip
+_OF_ARRIVALS = ("events", "arrivals", "panel_ids", "participants", "audit")
+_OF_ANSWERS = ("answers", "planned", "places", "talk_calls", "trials")
 _ERASE = {
     ("subject",): {"*": 'DELETE FROM "{table}" WHERE subject = :subject'},
     ("study_id", "person"): {
@@ -41,8 +40,8 @@ _ERASE = {
     },
 }
 """How somebody is erased from a table that has such columns."""
-_SCRUB = 2.0
-"""Seconds that emptying the write-ahead log waits for readers."""
+_SCRUB, _SCRUB_HOLDS = 2.0, 0.1
+"""Seconds that emptying the write-ahead log waits for readers, and for which it keeps writers waiting meanwhile."""
 _Done = TypeVar("_Done")
 _OPENING = threading.Lock()
 """One thread opens a store at a time: migrations keep what they work on in globals."""
@@ -222,21 +221,27 @@ def take_turn(connection: Connection, what: str) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": lock_key(what)})
 
 
-def scrub(engine: Engine) -> bool:
+def scrub(engine: Engine, *, answers: bool = True) -> bool:
     """After an erasure: what was deleted leaves the database's own files too. SQLite's write-ahead log is emptied
     (False while somebody reads: the next erasure or the end of the program does it), PostgreSQL's dead rows go, and its
-    statistics of what stood in them."""
+    statistics of what stood in them; without `answers` only of the small tables that know somebody without a place."""
     with said_plainly(engine):
         if engine.dialect.name != "sqlite":
+            tables = (*_OF_ARRIVALS, *(_OF_ANSWERS if answers else ()))
             with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(_OF_PEOPLE)}")
+                connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(tables)}")
             return True
         own = engine.raw_connection()  # a checkpoint needs a connection that is in no transaction
+        deadline = time.monotonic() + _SCRUB
         try:
             cursor = own.cursor()
-            cursor.execute(f"PRAGMA busy_timeout={1000 * _SCRUB:.0f}")
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            (blocked, *_) = cursor.fetchone() or (1,)
+            cursor.execute(f"PRAGMA busy_timeout={1000 * min(_SCRUB, _SCRUB_HOLDS):.0f}")
+            while True:
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                (blocked, *_) = cursor.fetchone() or (1,)
+                if not blocked or time.monotonic() > deadline:
+                    break
+                time.sleep(_SCRUB_HOLDS)  # while it waits nobody can write
             cursor.execute(f"PRAGMA busy_timeout={1000 * BUSY:.0f}")
             cursor.close()
         finally:

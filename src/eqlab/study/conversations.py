@@ -191,8 +191,8 @@ class Conversations:
                     return
                 if outcome == "asked":
                     await asyncio.sleep(_POLL)  # another process is at it, or a crash has left it behind
-        except EqlabError as error:
-            _log.error("talk failed", extra={"why": type(error).__name__})
+        except Exception:  # noqa: BLE001 - whatever it is, the person is told and does not wait for ever
+            _log.error("talk failed", exc_info=True)
             self._stuck[person] = (trial, "down")
         finally:
             if self._tasks.get(person) is asyncio.current_task():
@@ -251,6 +251,9 @@ class Conversations:
             down, took = str(error), meter() + under_way
         except EqlabError as error:
             down, took = error.message, meter()
+        except Exception as error:  # noqa: BLE001 - a fault of ours: asked again and again it would only cost
+            _log.error("talk failed", exc_info=True)
+            down, took = f"a fault of eqlab ({type(error).__name__})", meter() + under_way
         finally:
             beat.cancel()
         answers = [answer for answer in said if answer.status != "error"]

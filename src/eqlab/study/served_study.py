@@ -8,12 +8,12 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
+from eqlab.core.errors import StoreError
 from eqlab.core.moves import Move, Saved, Unknown, View
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
-from eqlab.store.engine import scrub
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.records import erase_cleanly
+from eqlab.store.study.records import Erasure, clean_up, erase
 from eqlab.study.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Told = TypeVar("Told")
 _WRITERS_POSTGRESQL = 2
 """One can work while the other waits for the disk. SQLite has one: a second would only wait for the first."""
 _READERS = 2
-_SCRUB_AGAIN = 20.0
+_CLEAN_AGAIN = 20.0
 """Seconds after which the traces of somebody erased are looked for again."""
 _MOST = 64
 """Served by one call."""
@@ -45,7 +45,11 @@ class ServedStudy:
         self._readers = ThreadPoolExecutor(_READERS, "eqlab-served-read")
         self._moves = _Together(self._writers, participation.make)
         self._looks = _Together(self._readers, participation.look_at)
-        self._scrubbing: asyncio.Task[None] | None = None
+        self._cleaner = ThreadPoolExecutor(1, "eqlab-served-clean")
+        self._cleanings = _Together(self._cleaner, self._clean)
+        self._unclean: set[Erasure] = set()
+        """Whose traces are in the database's own files; touched by the cleaner only."""
+        self._cleaning_again: asyncio.Task[None] | None = None
         self.talks: Conversations | None = None
         if self.study.talk is not None:
             from eqlab.study import conversations
@@ -69,19 +73,32 @@ class ServedStudy:
 
     async def erase(self, person: str) -> bool:
         """A person deletes what they answered; whether nothing is left in the database's files. If somebody reads there
-        at the moment, it is tried again until nothing is."""
-        _, clean = await self.write(erase_cleanly, self.participation, person, "person")
-        if not clean and self._scrubbing is None:
-            self._scrubbing = asyncio.get_running_loop().create_task(self._scrub())
+        at the moment, it is tried again until nothing is. Nobody's saves wait for it, and people who delete at the same
+        time share it."""
+        clean = await self._cleanings.ask(await self.write(erase, self.participation, person, "person"))
+        if not clean and self._cleaning_again is None:
+            self._cleaning_again = asyncio.get_running_loop().create_task(self._clean_again())
         return clean
 
-    async def _scrub(self) -> None:
-        while not await self.write(scrub, self.participation.store.engine):
-            await asyncio.sleep(_SCRUB_AGAIN)
-        self._scrubbing = None
+    def _clean(self, erasures: Sequence[Erasure]) -> list[bool]:
+        self._unclean.update(erasures)
+        try:
+            clean = clean_up(self.participation, sorted(self._unclean, key=lambda erasure: erasure.person))
+        except StoreError:  # a server that is away takes them along
+            clean = False
+        if clean:
+            self._unclean.clear()
+        return [clean for _ in erasures]
+
+    async def _clean_again(self) -> None:
+        while self._unclean:
+            await asyncio.sleep(_CLEAN_AGAIN)
+            await asyncio.get_running_loop().run_in_executor(self._cleaner, self._clean, ())
+        self._cleaning_again = None
 
     def close(self) -> None:
         """Waits for what is being written."""
+        self._cleaner.shutdown()
         self._writers.shutdown()
         self._readers.shutdown()
 

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from eqlab.study.web.log import say, where
-from eqlab.study.web.settings import ServerSettings, is_address, is_loopback_name
+from eqlab.study.web.settings import ServerSettings, is_address, is_loopback
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -131,7 +131,7 @@ class RequestGuard:
             name = "" if "@" in host else urlsplit(f"//{host}").hostname or ""
         except ValueError:  # a bracket that does not close
             return False
-        here = name == "localhost" or is_loopback_name(name)
+        here = name == "localhost" or is_loopback(name)
         if not ours:
             return here or is_address(name) or name == gethostname().lower()
         return here and (bool(self._settings.proxy) or path == "/health")

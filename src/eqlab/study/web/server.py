@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eqlab.core.errors import UsageError
 from eqlab.study.web.log import LOG_CONFIG
-from eqlab.study.web.settings import ServerSettings, network_of
+from eqlab.study.web.settings import ServerSettings, address_of, network_of
 
 if TYPE_CHECKING:
     from eqlab.study.served_study import ServedStudy
@@ -213,6 +213,8 @@ class TimedProtocol(H11Protocol):
         super().connection_made(transport)
         peer = transport.get_extra_info("peername")
         self.address = network_of(peer[0]) if peer else ""
+        if self.client and (found := address_of(self.client[0])):  # as --proxy names it, on a socket for both kinds too
+            self.client = (str(found), self.client[1])
         self.others.open[self.address] += 1
         self._wait()
         self.others.make_room(self)

@@ -74,37 +74,40 @@ def check_secret(secret: str) -> bytes:
     return plain.encode()
 
 
+def address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """None when it is a name. An IPv4 address that a socket for both kinds writes as ::ffff:192.0.2.1 is that IPv4
+    address."""
+    try:
+        found = ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return None
+    return (found.ipv4_mapped or found) if isinstance(found, ipaddress.IPv6Address) else found
+
+
 def network_of(address: str) -> str:
     """What counts as one client: an IPv4 address, or the /64 that one household has of IPv6."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
+    found = address_of(address)
+    if found is None:
         return "unknown"
-    if found.version == 4:
-        return address
-    return str(ipaddress.ip_network(f"{address}/64", strict=False))
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    return str(ipaddress.IPv6Network((int(found), 64), strict=False))
 
 
 def is_local(host: str, public_url: str) -> bool:
     """Whether only this machine can reach the server."""
     names = [host] + ([urlsplit(public_url).hostname or ""] if public_url else [])
-    return all(name == "localhost" or is_loopback_name(name) for name in names)
+    return all(name == "localhost" or is_loopback(name) for name in names)
 
 
 def is_address(name: str) -> bool:
     """Whether it is a number, as 192.168.1.7, and no name."""
-    try:
-        ipaddress.ip_address(name.strip("[]"))
-    except ValueError:
-        return False
-    return True
+    return address_of(name) is not None
 
 
-def is_loopback_name(name: str) -> bool:
-    try:
-        return ipaddress.ip_address(name.strip("[]")).is_loopback
-    except ValueError:
-        return False
+def is_loopback(name: str) -> bool:
+    found = address_of(name)
+    return found is not None and found.is_loopback
 
 
 def device_class(agent: str) -> str | None:

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import hashlib
 import hmac
-import ipaddress
 import math
 import secrets
 import time
@@ -29,7 +28,7 @@ from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.credentials import PasswordGate
 from eqlab.study.web.guard import parse_cookies
 from eqlab.study.web.render import Renderer
-from eqlab.study.web.settings import ServerSettings, is_local, network_of
+from eqlab.study.web.settings import ServerSettings, is_local, is_loopback, network_of
 
 _MOST_ADDRESSES = 50_000
 """Addresses remembered; the one not seen for longest is forgotten first."""
@@ -202,13 +201,6 @@ class VisitLimiter:
         if len(self._buckets) > _MOST_ADDRESSES:
             self._buckets.popitem(last=False)
         return allowed
-
-
-def is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 # -- cookies -----------------------------------------------------------------------------------------------------------
