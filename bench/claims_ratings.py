@@ -74,7 +74,7 @@ def _study(
 
 def _without_replies(one: Study) -> float:
     """0.1: raters and prompts, the normal distribution."""
-    return _fitted(one, {"rater": one.raters, "prompt": one.prompts}).p
+    return float(_fitted(one, {"rater": one.raters, "prompt": one.prompts}).p)
 
 
 def _fitted(one: Study, levels: dict[str, list[Any]]) -> Any:
@@ -89,7 +89,8 @@ def _without_tastes(one: Study) -> float:
     """0.2: raters, prompts and replies, Student's t."""
     from eqlab.analysis.special import stdtr
 
-    levels = {"rater": one.raters, "prompt": one.prompts, "reply": list(zip(one.prompts, one.arms, strict=True))}
+    replies = list(zip(one.prompts, one.arms, strict=True))
+    levels: dict[str, list[Any]] = {"rater": one.raters, "prompt": one.prompts, "reply": replies}
     found = _fitted(one, levels)
     df = min(len(set(one.raters)), len(set(one.prompts))) - 1
     return 2 * float(stdtr(df, -abs(found.est / found.se)))

@@ -133,7 +133,7 @@ class Swept:
 
     def per_answer(self, part: str, small: "Swept") -> float:
         """Milliseconds of an answer more: what a sweep costs once, such as to join Ray and to import, is in both."""
-        return (getattr(self, part) - getattr(small, part)) / (self.answers - small.answers) * 1000
+        return float(getattr(self, part) - getattr(small, part)) / (self.answers - small.answers) * 1000
 
 
 def _sweep(arguments: argparse.Namespace) -> None:
