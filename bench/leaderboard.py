@@ -9,15 +9,13 @@ under 5 s for 100 models and a front page under 150 kB for any number; measure o
 
 import argparse
 import json
-import os
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from loopback import eqlab, measured
 
 QUESTIONS = "eqbench/data/eq_bench_v2_questions_171.json"
 
@@ -46,8 +44,8 @@ def main() -> None:
     arguments = parser.parse_args()
     built = build(arguments.data, arguments.models)
     print(
-        f"{arguments.models} models: {built.seconds:.2f} s ({built.cpu:.2f} s of CPU), front page "
-        f"{built.front / 1000:.0f} kB, largest page {built.largest / 1000:.0f} kB"
+        f"{arguments.models} models: {built.seconds:.2f} s ({built.cpu:.2f} s of CPU), {built.memory:.0f} MB, "
+        f"front page {built.front / 1000:.0f} kB, largest page {built.largest / 1000:.0f} kB"
     )
 
 
@@ -55,6 +53,8 @@ def main() -> None:
 class BuiltBoard:
     seconds: float
     cpu: float
+    memory: float
+    """MB at the highest, of its largest process."""
     front: int
     """Bytes of the front page."""
     largest: int
@@ -65,18 +65,13 @@ def build(source: Path, models: int) -> BuiltBoard:
     with tempfile.TemporaryDirectory() as folder:
         data, site = Path(folder) / "data", Path(folder) / "site"
         many(source, data, models)
-        arguments_of = ["eqlab", "leaderboard", "build", str(site), "--no-runs", "--published", "--data", str(data)]
-        code = f"import sys; sys.argv = {arguments_of!r}; from eqlab.cli.main import main; main()"
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        subprocess.run(
-            [sys.executable, "-c", "import eqlab.publish.leaderboard.build, polars"], check=True, env=environment
-        )
-        started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-c", code], check=True, env=environment, stdout=subprocess.DEVNULL)
-        seconds, used = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+        measured([sys.executable, "-c", "import eqlab.publish.leaderboard.build, polars"], Path(folder))
+        command = ("leaderboard", "build", str(site), "--no-runs", "--published", "--data", str(data))
+        built = eqlab(*command, folder=Path(folder))
+        if built.code:
+            raise SystemExit((Path(folder) / "output.txt").read_text())
         largest = max(page.stat().st_size for page in site.rglob("*.html"))
-        return BuiltBoard(seconds, cpu, (site / "index.html").stat().st_size, largest)
+        return BuiltBoard(built.wall, built.cpu, built.memory, (site / "index.html").stat().st_size, largest)
 
 
 if __name__ == "__main__":

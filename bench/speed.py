@@ -232,6 +232,8 @@ def board(times: int, models: int) -> Iterator[Row]:
     aim = 5.0 if models <= 100 else 300.0
     yield Row(f"`eqlab leaderboard build` of {models:,} models (wall clock)", median(one.seconds for one in built),
               "a second", 1.0, aim)  # fmt: skip
+    if models > 100:
+        yield Row(f"memory of that build of {models:,} models", built[0].memory, "a gigabyte", 1000.0, 2.0, "MB")
     yield Row(f"front page of {models:,} models", built[0].front / 1000, "a kilobyte", 1.0, 150.0, "kB")
     yield Row(f"largest page of {models:,} models", built[0].largest / 1000, "a kilobyte", 1.0, 500.0, "kB")
 

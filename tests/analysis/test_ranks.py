@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eqlab.analysis import ranks
 from eqlab.analysis.comparison import paired
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ranks import adjusted_p, comparable, pairwise, ranges, rank_ranges, rank_sets
@@ -224,3 +225,16 @@ def every_t(scores, draws):
         mean = gaps.mean(axis=2)
         found.append(np.divide(mean * np.sqrt(n), spread, out=np.zeros_like(mean), where=spread > 0))
     return np.array(found)
+
+
+def test_threads_change_no_range(monkeypatch):
+    scores = draw(5, np.linspace(0, 3, 140), 40)
+    scores[::9, 3] = np.nan
+    found = []
+    for threads in (1, 3):
+        monkeypatch.setattr("os.cpu_count", lambda threads=threads: threads)
+        monkeypatch.setattr("eqlab.analysis.ranks._BLOCK", 16)
+        ranks._drawn.cache_clear()
+        sets = [rank_sets(scores, draws=200, claim=claim) for claim in ("each", "all")]
+        found.append([(one.ranges, one.first, one.above.tolist(), one.below.tolist()) for one in sets])
+    assert found[0] == found[1]

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from msgspec import structs
+from server import answer_to
 from view_case import fill, near, prepared
 
 import eqlab as api
@@ -195,6 +196,16 @@ def test_a_second_report_is_the_same_to_the_byte_and_scores_talks_alone(tmp_path
     assert first == whole
     assert second == whole
     assert (every, scored, again) == (12, 12, 2)
+
+
+def test_a_second_report_beside_people_scores_nothing(tmp_path, monkeypatch, published):
+    monkeypatch.setenv("EQLAB_DATA", str(published))
+    asked = prepared(("lab/careful", "lab/hasty"), ("emotionbench",), items="published", repeats=2)
+    fill(tmp_path / "s.db", asked, lambda trial, *_: answer_to(trial.prompt))
+    whole, _ = report(tmp_path / "s.db", tmp_path, monkeypatch, kept=False)
+    assert b"Furthest from people" in whole["report.html"]
+    assert report(tmp_path / "s.db", tmp_path, monkeypatch, kept=True) == (whole, 2)
+    assert report(tmp_path / "s.db", tmp_path, monkeypatch, kept=True) == (whole, 0)
 
 
 def test_a_report_after_a_view_has_its_words(where, tmp_path, monkeypatch):

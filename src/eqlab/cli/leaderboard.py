@@ -45,12 +45,13 @@ def build(
     from eqlab.cli.plain import uncollected
     from eqlab.publish.leaderboard.build import Sources
     from eqlab.publish.leaderboard.build import build as build_site
+    from eqlab.runs.parallel import cores
     from eqlab.store.access import open_reader
 
     out = errors()
     with open_reader(store) if runs else nullcontext() as opened, uncollected():
         sources = Sources(opened, tuple(submissions or ()), published, data, texts)
-        built = build_site(folder, sources, lambda text: out.print(text, markup=False))
+        built = build_site(folder, sources, lambda text: out.print(text, markup=False), processes=cores())
     if as_json:
         _print_json(built)
     else:

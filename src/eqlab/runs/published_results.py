@@ -107,9 +107,10 @@ class PublishedReader:
         revision = file.revised if self._revision is None else self._revision
         return run_of_file(file, self._asked(file.version, file.language, revision))
 
-    def file_result(self, path: Path) -> PublishedResult:
+    def file_result(self, path: Path, *, again: bool = True) -> PublishedResult:
+        """`again`: it may be asked for again."""
         run = self.read(path)
-        return PublishedResult(run, _score(run))
+        return PublishedResult(run, _score(run) if again else score(run))
 
     def _asked(self, version: str, language: str, revision: bool) -> AskedQuestions:
         key = (version, language, revision)

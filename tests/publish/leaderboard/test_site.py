@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from msgspec import structs
 
 from eqlab.analysis.comparison import paired
 from eqlab.comparison.verdict import Verdict, from_intervals
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Estimate
 from eqlab.publish.leaderboard.build import Sources, build, published_entries, published_reader
 from eqlab.publish.leaderboard.entries import run_entries
@@ -20,6 +21,7 @@ from eqlab.publish.leaderboard.site import BoardSite, site_files
 from eqlab.publish.leaderboard.tables import Board, boards, unlike
 
 pytest_plugins = ["loopback_runs"]
+QUESTIONS = "data/eq_bench_v2_questions_171.json"
 
 
 @pytest.fixture(scope="session")
@@ -110,6 +112,31 @@ def test_the_front_page_of_a_hundred_models_is_small_and_pages_have_them_all(ent
     at_length = [name for page in pages for name in re.findall(r'<th scope="row"><bdi>([^<]+)</bdi></th>', made[page])]
     assert at_length == [line.name for line in board.length.lines]
     assert all(target in made for page in pages for target in re.findall(r'href="([^"#]+\.html)"', made[page]))
+
+
+def test_published_results_scored_on_two_processes_make_the_same_site(published, tmp_path, monkeypatch):
+    monkeypatch.setattr("eqlab.publish.leaderboard.build._MANY", 2)
+    monkeypatch.setattr("time.time", lambda: 1.8e9)
+    data = tmp_path / "data" / "eqbench"
+    (data / "data").mkdir(parents=True)
+    (data / "results").mkdir()
+    shutil.copy(published / "eqbench" / QUESTIONS, data / QUESTIONS)
+    for number, path in enumerate(published_reader(published).files()[:21]):
+        shutil.copy(path, data / "results" / f"{number:02}.json")
+    shutil.copy(data / "results" / "00.json", data / "results" / "copy.json")
+    sources = Sources(published=True, data=tmp_path / "data")
+    for name, processes in (("one", 1), ("two", 2)):
+        (board,) = build(tmp_path / name, sources, processes=processes).boards
+        assert [line.why_no_rank for line in board.lines if "word for word" in line.why_no_rank]
+        assert not any(item.text or item.shown for _, entry in board.entered for item in entry.result.items)
+    made = [
+        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*.*")}
+        for name in ("one", "two")
+    ]
+    assert made[0] == made[1]
+    (data / "results" / "03.json").write_text("{")
+    with pytest.raises(DataError, match=r"03\.json"):
+        build(tmp_path / "two", sources, processes=2)
 
 
 def test_the_page_that_compares_two_is_bounded_and_says_so(entries, files, monkeypatch):

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,17 @@ from eqlab.core.plural import many
 from eqlab.data.files import write_whole
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.leaderboard.check import check_submission
-from eqlab.publish.leaderboard.entries import BoardEntry, store_entries
+from eqlab.publish.leaderboard.entries import BoardEntry, figures_only, store_entries
 from eqlab.publish.leaderboard.site import TALKS, BoardChange, BoardSite, changes, site_files, snapshot, whole
 from eqlab.publish.leaderboard.submission import Refused, read_submission
 from eqlab.publish.leaderboard.tables import Board, apart, boards
-from eqlab.runs.published_results import PublishedReader, as_run
+from eqlab.runs.parallel import WorkerProcesses
+from eqlab.runs.published_results import PublishedReader, PublishedResult, as_run
 from eqlab.store.reader import Reader
 
 _STATE, _FRONT = "board.json", "index.html"
+_MANY, _AT_ONCE = 80, 10
+"""Published results from which on other processes are worth their start, and how many each scores at a time."""
 _UNFINISHED = {"data", "models", TALKS, "compare.html", _FRONT}
 """What a build that was stopped before its end may have left."""
 
@@ -53,10 +57,14 @@ class Built:
     front_bytes: int = 0
 
 
-def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _: None) -> Built:
+def build(
+    folder: Path, sources: Sources, say: Callable[[str], None] = lambda _: None, *, processes: int = 1
+) -> Built:
+    """`processes`: how many score published results, with this one."""
     last = _last_build(folder)
     built = Built(folder)
-    entries = [_shown(entry, sources.texts) for entry in _entries(sources, built, say)]
+    with WorkerProcesses(processes) as workers:
+        entries = [figures_only(_shown(entry, sources.texts)) for entry in _entries(sources, built, say, workers)]
     if not entries and not built.refused:
         raise UsageError(
             "There is nothing to put on the board.",
@@ -81,18 +89,40 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
     return built
 
 
-def _entries(sources: Sources, built: Built, say: Callable[[str], None]) -> Iterator[BoardEntry]:
+def _entries(
+    sources: Sources, built: Built, say: Callable[[str], None], workers: WorkerProcesses
+) -> Iterator[BoardEntry]:
     if sources.published:
         reader = published_reader(sources.data)
-        source = "their files" if reader.files() else "the figures that ship with eqlab"
-        say(f"scoring the published results from {source}")
-        yield from published_entries(reader)
+        files = reader.files()
+        say(f"scoring the published results from {'their files' if files else 'the figures that ship with eqlab'}")
+        if len(files) >= _MANY and workers.count > 0 and not sources.texts:
+            yield from _on_all_cores(sources.data, files, workers)
+        else:
+            yield from published_entries(reader)
     if sources.store is not None:
         yield from store_entries(sources.store, built.left_out)
     for one in checked(sources.folders, sources.data, built.left_out):
         if one.refused:
             built.refused.append((one.name, one.refused))
         yield from one.entries
+
+
+def _on_all_cores(data: Path | None, files: Sequence[Path], workers: WorkerProcesses) -> list[BoardEntry]:
+    """Figures of published results, in the order of the files. Workers begin with the first, this process with the
+    last, until they meet."""
+    parts = [files[start : start + _AT_ONCE] for start in range(0, len(files), _AT_ONCE)]
+    submitted = [workers.submit(_figures_of_files, data, part) for part in parts]
+    own: list[list[BoardEntry]] = []
+    while submitted and submitted[-1].cancel():
+        submitted.pop()
+        own.append(_figures_of_files(data, parts[len(submitted)]))
+    return [entry for found in (*(one.result() for one in submitted), *reversed(own)) for entry in found]
+
+
+def _figures_of_files(data: Path | None, files: Sequence[Path]) -> list[BoardEntry]:
+    reader = _reader(data)
+    return [figures_only(_published(reader.file_result(path, again=False), texts=False)) for path in files]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +168,8 @@ def _shown(entry: BoardEntry, texts: bool) -> BoardEntry:
     wrote in a study is never shown."""
     configs = [config for config in entry.record.config.benchmarks if config.name == entry.result.benchmark]
     published = entry.origin == "published" or any(config.item_set == "published" for config in configs)
-    return replace(entry, texts=(texts or not published) and not entry.people)
+    shown = (texts or not published) and not entry.people
+    return entry if entry.texts == shown else replace(entry, texts=shown)
 
 
 def _last_build(folder: Path) -> Mapping[str, Any] | None:
@@ -183,6 +214,13 @@ def published_reader(data: Path | None) -> PublishedReader:
 def published_entries(reader: PublishedReader, *, texts: bool = False) -> Iterator[BoardEntry]:
     """Every published result; a broken file is an error that names it."""
     for published_result in reader.results():
-        run, result = as_run(published_result)
-        record = RunRecord(run.config, run.created_at, run.provenance, (result,))
-        yield BoardEntry(record, result, "published", published_result.run.file, texts=texts)
+        yield _published(published_result, texts=texts)
+
+
+def _published(published_result: PublishedResult, *, texts: bool) -> BoardEntry:
+    run, result = as_run(published_result)
+    record = RunRecord(run.config, run.created_at, run.provenance, (result,))
+    return BoardEntry(record, result, "published", published_result.run.file, texts=texts)
+
+
+_reader = cache(published_reader)

@@ -16,6 +16,7 @@ from eqlab.publish.groups import RunRecord, table_key
 from eqlab.runs.context import Known
 from eqlab.runs.pool import pooled
 from eqlab.runs.score import results
+from eqlab.store.kept_scores import without_texts as figures_of
 from eqlab.store.reader import Reader, StoredRun
 
 Origin = Literal["published", "submission", "run"]
@@ -70,9 +71,10 @@ class BoardEntry:
         return f"{words or 'subject'}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
 
     @cached_property
-    def replies(self) -> tuple[tuple[str, int, str], ...]:
-        """Every reply in its place; empty where there are none to compare."""
-        return tuple(sorted((item.trial, item.repeat, item.text) for item in self.result.items if item.text))
+    def replies(self) -> str:
+        """Every reply in its place, as a hash; empty where there are none to compare."""
+        own = sorted((item.trial, item.repeat, item.text) for item in self.result.items if item.text)
+        return hashlib.sha256(repr(own).encode()).hexdigest() if own else ""
 
     @cached_property
     def words(self) -> float | None:
@@ -84,6 +86,19 @@ class BoardEntry:
     def item_scores(self) -> dict[str, float]:
         """Points by item, the mean over repeats; their mean is the score. Empty where the score is no such mean."""
         return dict(self.arm_points) if self.arm or self.people else item_means(self.result.items)
+
+
+def figures_only(entry: BoardEntry) -> BoardEntry:
+    """Without the words that no page will show, of which many entries would fill the memory; what was to be found in
+    them is found first."""
+    if entry.texts or entry.arm or "replies" in vars(entry):  # found already, by another process
+        return entry
+    found = {"replies": entry.replies, "words": entry.words}
+    lean = figures_of(entry.result)
+    record = replace(entry.record, results=(lean,)) if entry.record.results == (entry.result,) else entry.record
+    made = replace(entry, record=record, result=lean)
+    vars(made).update(found)
+    return made
 
 
 def without_texts(entry: BoardEntry) -> BoardEntry:

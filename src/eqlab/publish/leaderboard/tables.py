@@ -250,7 +250,7 @@ def _at_length(lines: Sequence[BoardLine]) -> LengthView | None:
 
 def _copies(members: Sequence[BoardEntry]) -> dict[str, BoardEntry]:
     """Entries whose replies are, word for word, those of an earlier one: one result under two names."""
-    seen: dict[tuple[tuple[str, int, str], ...], BoardEntry] = {}
+    seen: dict[str, BoardEntry] = {}
     found = {}
     for entry in members:
         if entry.replies and seen.setdefault(entry.replies, entry) is not entry:
