@@ -154,7 +154,7 @@ def test_answers_that_may_be_anothers_are_counted_and_said(monkeypatch):
         assert not any(await asyncio.gather(*map(right, range(11, 19))))  # else this shows nothing
         over.set()  # while these rest
         for number in itertools.count(21):
-            now += 2 * transport._GLANCE
+            now += 0.02
             assert await right(number)
             if said:
                 break
@@ -279,11 +279,41 @@ def test_what_comes_over_one_connection_is_noticed_by_whoever_takes_another():
         resting = await every.take("http://h")
         resting.held = _Late()
         every._resting.append((math.inf, 1, resting))  # nobody would take it for long
-        every._looked = 0.0
+        every._stirred.add(resting)
         taken = await every.take("http://h")
         assert every.replies.order is Order.DOUBTED
         await taken.close()
         await every.clear()
+
+    asyncio.run(main())
+
+
+def test_what_comes_over_a_connection_that_is_taken_is_its_askers(monkeypatch):
+    """Something had come over it, in part: once it is asked, nobody else may read what comes."""
+
+    class Quiet(_Late):
+        """Nothing whole has come yet."""
+
+        transport, should_close = None, False
+
+        def __len__(self):
+            return 0
+
+        def is_connected(self):
+            return True
+
+    async def main():
+        every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
+        resting = await every.take("http://h")
+        resting.held, resting.idle_since = Quiet(), time.monotonic()
+        every._resting.append((0.0, 1, resting))
+        every._stirred.add(resting)
+        monkeypatch.setattr(every, "look", lambda: None)  # it came just after
+        assert await every.take("http://h") is resting
+        monkeypatch.undo()
+        resting.held = _Late()  # its own reply
+        every.look()
+        assert every.replies.order is Order.KEPT
 
     asyncio.run(main())
 

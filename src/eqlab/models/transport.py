@@ -19,7 +19,7 @@ import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -47,8 +47,6 @@ _SHORTEST_REST, _LONGEST_REST = 0.1, 2.0
 """Seconds."""
 _RECENT = 16
 """Replies that make up what is usual."""
-_GLANCE = 0.01
-"""Seconds from one look at all that rest to the next: what is noticed at once saves the others, and looking costs."""
 _HEADERS, _HEADER = 1024, 65536
 """Of a response, and bytes of one: gateways add many, and policies as long as pages."""
 _PROBES = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 60_000}
@@ -123,6 +121,23 @@ class _Target:
         return b"%b\r\nContent-Length: %d\r\n\r\n%b" % (self._head, len(body), body)
 
 
+class _Handler(ResponseHandler):
+    """Tells when something comes over a connection that rests."""
+
+    stirred: Callable[[], None] | None = None
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.stirred is not None:
+            self.stirred()
+
+
+class _Connector(aiohttp.TCPConnector):
+    def __init__(self) -> None:
+        super().__init__(limit=0, resolver=NameResolver(), use_dns_cache=False, socket_factory=probed_socket)
+        self._factory = partial(_Handler, loop=asyncio.get_running_loop())  # type: ignore[assignment]
+
+
 class PooledConnection:
     """One connection, and what has come over it."""
 
@@ -140,6 +155,11 @@ class PooledConnection:
         self._connection, self.held = connection, connection.protocol
         if connection.transport is not None:
             self._socket.register(connection.transport.get_extra_info("socket").fileno(), select.POLLIN)
+
+    def watch(self, stirred: Callable[[], None] | None) -> None:
+        """Whom to tell that something has come though nobody has asked."""
+        if isinstance(self.held, _Handler):
+            self.held.stirred = stirred
 
     @property
     def silent(self) -> bool:
@@ -189,6 +209,7 @@ class PooledConnection:
             return b""
 
     async def close(self) -> None:
+        self.watch(None)
         connection, self._connection = self._connection, None
         if connection is None or connection.protocol is None:
             return
@@ -210,20 +231,21 @@ class ConnectionPool:
         """Connections that may rest: all that are asked at once may end at once, too."""
         self._resting: list[tuple[float, int, PooledConnection]] = []
         """By when they have rested enough."""
-        self._connector: aiohttp.TCPConnector | None = None
+        self._connector: _Connector | None = None
         """Makes connections, and keeps none."""
+        self._stirred: set[PooledConnection] = set()
+        """Those among them over which something has come."""
         self._number = 0
-        self._looked = 0.0
         self._usual = 0.0
         """Seconds that a good reply takes, lately."""
         self.replies = ServerReplies()
 
     async def take(self, origin: str) -> PooledConnection:
         """A connection for one question: one that has rested, or a new one."""
-        if time.monotonic() - self._looked > _GLANCE:
+        if self._stirred:  # what is noticed at once saves the others
             self.look()
         while self.replies.ids is not Ids.PUZZLING and self._resting and self._resting[0][0] <= time.monotonic():
-            connection = heapq.heappop(self._resting)[2]
+            connection = self._woken()
             if not connection.silent:
                 try:
                     await asyncio.sleep(0)
@@ -240,9 +262,7 @@ class ConnectionPool:
 
     async def connect(self, connection: PooledConnection, target: _Target) -> None:
         if self._connector is None:  # made late: it belongs to the running event loop
-            self._connector = aiohttp.TCPConnector(
-                limit=0, resolver=NameResolver(), use_dns_cache=False, socket_factory=probed_socket
-            )
+            self._connector = _Connector()
         connection.take(await self._connector.connect(target.request, [], self._timeout))
 
     async def give(
@@ -260,10 +280,11 @@ class ConnectionPool:
             await connection.close()
             return own
         connection.idle_since = time.monotonic()
+        connection.watch(partial(self._stirred.add, connection))
         self._number += 1
         heapq.heappush(self._resting, (connection.idle_since + rest(took, self._usual), self._number, connection))
         if len(self._resting) > self._most:
-            oldest = heapq.heappop(self._resting)[2]
+            oldest = self._woken()
             self._look(oldest)
             await oldest.close()
         return True
@@ -276,17 +297,21 @@ class ConnectionPool:
 
     def look(self) -> None:
         """Whether something has come meanwhile over what rests."""
-        self._looked = time.monotonic()
-        for _, _, connection in self._resting:
-            held = connection.held  # here and not in a call: hundreds may rest, and hardly any has anything
-            if held is not None and len(held):
-                self._look(connection)
+        while self._stirred:
+            self._look(self._stirred.pop())
 
     async def clear(self) -> None:
         self.look()
         resting, self._resting = self._resting, []
         for _, _, connection in resting:
             await connection.close()
+
+    def _woken(self) -> PooledConnection:
+        """The one that has rested longest. From now on what comes over it may be a reply, which is its asker's."""
+        connection = heapq.heappop(self._resting)[2]
+        connection.watch(None)
+        self._stirred.discard(connection)
+        return connection
 
     def _look(self, connection: PooledConnection) -> None:
         raw = connection.unasked()
@@ -521,7 +546,7 @@ class Transport:
                 whole = False
                 try:
                     target = self._target(method, url, headers, proxy)
-                    if not connection.connected:
+                    if connection.held is None:
                         await self.pool.connect(connection, target)
                     head, content = await connection.ask(target.whole(body))
                     silences.heard(mine)

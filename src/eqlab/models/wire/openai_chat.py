@@ -285,7 +285,8 @@ def _gathered(raw: bytes) -> dict[str, Any]:
         if piece.get("error"):
             return piece
         whole["model"] = piece.get("model") or whole.get("model")
-        whole["usage"] = added_usage(whole.get("usage"), piece.get("usage"))
+        if piece.get("usage") is not None:
+            whole["usage"] = added_usage(whole.get("usage"), piece["usage"])
         for part in piece.get("choices") or ():
             if part.get("index"):
                 continue
