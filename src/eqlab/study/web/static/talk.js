@@ -106,6 +106,7 @@
     if (source) { source.close(); source = null; }
     try {
       const response = await fetch(page, { credentials: "same-origin" });
+      if (response.status >= 500 || response.status === 429) throw new Error("not now"); // a proxy's page while we restart
       const found = new DOMParser().parseFromString(await response.text(), "text/html");
       const fresh = found.getElementById("talk");
       if (!fresh || fresh.dataset.step !== talk.dataset.step) { location.assign(untold ? `${page}?dropped=1` : page); return; }
@@ -146,7 +147,11 @@
       announce.textContent = text ? `${talk.dataset.other}: ${text}` : "";
       await refresh();
     });
-    source.onerror = () => { if (bubble) { bubble.remove(); bubble = null; text = ""; } }; // it comes again from its beginning
+    const mine = source;
+    source.onerror = () => {
+      if (bubble) { bubble.remove(); bubble = null; text = ""; } // it comes again from its beginning
+      if (mine.readyState === EventSource.CLOSED) setTimeout(() => { if (source === mine) refresh(); }, 3000); // by itself it does not
+    };
   }
 
   init(true);
