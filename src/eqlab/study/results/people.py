@@ -162,8 +162,8 @@ def _percent(share: float | None) -> float | None:
 
 
 def _texts(person: Participant, participants: Participants) -> Iterator[WrittenReply]:
-    """What somebody wrote of their own in longer fields, of answers that count, and in talks: not the words that a
-    check tells everybody to write. A talk's turns have no time of their own."""
+    """What somebody wrote of their own in longer fields, of answers that count, and in talks: not the words that checks
+    tell everybody to write. A talk's turns have no time of their own."""
     pasted = _pasted(participants)
     for one in person.counted:
         if one.kind not in ("trial", "question"):
