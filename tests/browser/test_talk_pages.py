@@ -216,3 +216,34 @@ def test_a_proxys_page_instead_of_the_reply_ends_no_wait(tmp_path, server, visit
         waited_for.set()
         expect(page.locator(".line.other")).to_contain_text("Here I am.")
         assert ["reply" in url for url in asked[:2]] == [True, False]
+
+
+@pytest.mark.parametrize("arrived", [False, True], ids=["lost on the way", "only the reply lost"])
+def test_a_message_that_was_not_saved_is_sent_again_as_it_was(tmp_path, server, visit, arrived):
+    """It said "Trying again …" and did not: the slider and the line beside it were empty after that."""
+    server.reply = lambda body, number: "Here I am."
+    posts = []
+
+    def away(route):
+        posts.append(route.request.post_data)
+        if len(posts) > 1:
+            route.continue_()
+        else:
+            if arrived:
+                route.fetch()
+            route.fulfill(status=502, body="Bad Gateway")
+
+    with talking(tmp_path, server) as site:
+        page = visit()
+        to_talk(page, site)
+        page.route("**/s/talk/talk", away)
+        feel(page, 35)
+        page.locator("#message").fill("Hello?")
+        page.locator("#send").click()
+        expect(page.locator("#sending")).to_contain_text("Trying again")
+        expect(page.locator(".line.other")).to_contain_text("Here I am.")
+        expect(page.locator("#message")).to_have_value("")
+        assert posts[0] == posts[1]
+        assert [(values["says"], values["emotion"]) for seat, _, _, values, _ in site.turns() if seat] == [
+            ("Hello?", 35)
+        ]

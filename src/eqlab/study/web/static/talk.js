@@ -80,6 +80,11 @@
     }
     busy = true;
     talk.dataset.busy = "1";
+    await send(form, body);
+  }
+
+  // The same post until it has arrived: sent twice it changes nothing.
+  async function send(form, body) {
     let reply = null;
     try {
       const response = await fetch(form.action, {
@@ -87,10 +92,12 @@
         headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
       });
       if ((response.headers.get("content-type") || "").startsWith("application/json")) reply = await response.json();
+      else if (response.status >= 400 && response.status < 500 && response.status !== 429) { location.assign(page); return; }
     } catch { /* no network, or it broke off: the draft is kept */ }
+    form.inert = !reply; // what is on its way may not change
+    if (!reply) { say(talk.dataset.notSaved); setTimeout(() => send(form, body), 3000); return; }
     busy = false;
     delete talk.dataset.busy;
-    if (!reply) { say(talk.dataset.notSaved); setTimeout(refresh, 2000); return; }
     if (reply.outcome === "refused" || reply.outcome === "busy") {
       say(Object.values(reply.problems || {}).join(" "));
       return;
