@@ -18,6 +18,7 @@ from browser.test_participant import send
 from eqlab.store.store import Store
 from eqlab.study.results.analysis import people_result
 from eqlab.study.results.participants import read_participants
+from eqlab.study.results.people import signals
 
 expect = Later("playwright.sync_api", "expect")
 
@@ -168,6 +169,25 @@ def test_a_reply_is_kept_over_a_reload_refused_when_short_and_pasting_is_noted(s
     expect(page.locator("#code")).to_have_text("C-COMPLETE")
     happened = read_participants(study.participation).events
     assert [event.detail["pasted"] for event in happened if "pasted" in event.detail] == [23]
+
+
+def test_what_is_pasted_into_two_texts_of_a_page_is_counted(site, visit):
+    two = "".join(f'[[before]]\nkey = "{key}"\nask = "text"\ntext = "Tell us {key}."\n' for key in ("this", "that"))
+    study = site("rating", tables=two + "[checks]\nattention = 0\n[places]\nbatch_size = 1\n")
+    page = visit()
+    page.goto(study.link(study="rating"))
+    send(page)
+    page.evaluate(
+        """() => document.querySelectorAll("textarea").forEach((one, number) => {
+        const text = "pasted words ".repeat(number + 1).trim();
+        const data = new DataTransfer(); data.setData("text", text); one.value = text;
+        one.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true })); })"""
+    )
+    send(page)
+    happened = read_participants(study.participation).events
+    assert [event.detail["pasted"] for event in happened if "pasted" in event.detail] == [12 + 25]
+    (told,) = signals(study.participation)
+    assert (told.texts, told.pasted, "pasted" in told.flags) == (2, 100.0, True)
 
 
 def test_a_person_deals_out_points_by_keyboard_to_the_end_and_has_a_percentile(site, visit, published, monkeypatch):

@@ -256,6 +256,54 @@ def test_tab_closed_before_it_was_sent(study, visit):
     assert study.answered() == before + 1
 
 
+CHOSEN = "all => all.map(one => one.name + one.value)"
+
+
+def test_changing_the_page_before_keeps_what_was_chosen_on_this_one(study, visit):
+    page = visit()
+    page.goto(study.link())
+    go(page, until=at(5))
+    before = study.answered()
+    answer(page)
+    chosen = page.locator("input:checked").evaluate_all(CHOSEN)
+    assert chosen
+    for way in ("leave", "save"):
+        with page.expect_navigation():
+            page.click("#back")
+        if way == "leave":
+            with page.expect_navigation():
+                page.click("#leave-it")
+        else:
+            answer(page, pick=lambda index, count: count - 1)
+            send(page)
+        expect(page).to_have_title(re.compile("^Page 5 "))
+        assert page.locator("input:checked").evaluate_all(CHOSEN) == chosen
+    assert study.answered() == before + 1
+
+
+def test_a_change_that_had_not_arrived_is_sent_with_the_next_page(study, visit):
+    page = visit()
+    page.goto(study.link())
+    go(page, until=at(5))
+    before = study.answered()
+    with page.expect_navigation():
+        page.click("#back")
+    context = page.context
+    context.set_offline(True)
+    answer(page, pick=lambda index, count: count - 1)
+    page.locator("#page button").first.click()
+    expect(page.locator("#sending")).to_contain_text("Not saved yet")
+    page.close()
+    context.set_offline(False)
+    again = context.new_page()
+    with again.expect_response(lambda reply: reply.request.method == "POST") as sent:
+        again.goto(f"{study.url}/s/small")
+    assert sent.value.json()["outcome"] == "saved"
+    assert study.answered() == before + 1
+    expect(again).to_have_title(re.compile("^Page 5 "))
+    again.wait_for_function("!Object.keys(localStorage).some(key => key.includes(':change:'))")
+
+
 def test_reload_keeps_what_was_chosen_and_when_the_page_was_first_seen(study, visit):
     page = visit()
     page.goto(study.link())

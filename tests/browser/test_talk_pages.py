@@ -1,5 +1,6 @@
 """A talk in a real browser: reply streamed and read out, keyboard alone, a phone, no script, a reload in the middle."""
 
+import asyncio
 import os
 import threading
 from pathlib import Path
@@ -185,3 +186,64 @@ def test_a_model_that_is_down_is_told_and_tried_again(tmp_path, server, visit):
         works.set()
         page.locator("#turn button").click()
         expect(page.locator(".line.other")).to_contain_text("Here I am.")
+
+
+def test_a_proxys_page_instead_of_the_reply_ends_no_wait(tmp_path, server, visit):
+    """A stream that was answered with another status does not come again by itself: "writing …" stood for ever."""
+    server.reply = lambda body, number: "Here I am."
+    asked, waited_for = [], threading.Event()
+
+    async def hold(body):
+        await asyncio.get_running_loop().run_in_executor(None, waited_for.wait, 60)
+
+    def away(route):
+        asked.append(route.request.url)
+        if len(asked) <= 2:  # the stream, then the page
+            route.fulfill(status=502, body="Bad Gateway")
+        else:
+            route.continue_()
+
+    with talking(tmp_path, server) as site:
+        page = visit()
+        to_talk(page, site)
+        feel(page, 40)
+        page.locator("#message").fill("Hello?")
+        page.route("**/talk/reply*", away)
+        server.before = hold
+        with page.expect_request("**/talk/reply*"):
+            page.locator("#send").click()
+        page.route("**/s/talk/page", away)
+        waited_for.set()
+        expect(page.locator(".line.other")).to_contain_text("Here I am.")
+        assert ["reply" in url for url in asked[:2]] == [True, False]
+
+
+@pytest.mark.parametrize("arrived", [False, True], ids=["lost on the way", "only the reply lost"])
+def test_a_message_that_was_not_saved_is_sent_again_as_it_was(tmp_path, server, visit, arrived):
+    """It said "Trying again …" and did not: the slider and the line beside it were empty after that."""
+    server.reply = lambda body, number: "Here I am."
+    posts = []
+
+    def away(route):
+        posts.append(route.request.post_data)
+        if len(posts) > 1:
+            route.continue_()
+        else:
+            if arrived:
+                route.fetch()
+            route.fulfill(status=502, body="Bad Gateway")
+
+    with talking(tmp_path, server) as site:
+        page = visit()
+        to_talk(page, site)
+        page.route("**/s/talk/talk", away)
+        feel(page, 35)
+        page.locator("#message").fill("Hello?")
+        page.locator("#send").click()
+        expect(page.locator("#sending")).to_contain_text("Trying again")
+        expect(page.locator(".line.other")).to_contain_text("Here I am.")
+        expect(page.locator("#message")).to_have_value("")
+        assert posts[0] == posts[1]
+        assert [(values["says"], values["emotion"]) for seat, _, _, values, _ in site.turns() if seat] == [
+            ("Hello?", 35)
+        ]

@@ -5,18 +5,21 @@ import sys
 from dataclasses import replace
 
 import pytest
+from made_studies import made, rehearsed, write_replies
 from small_study import answer_for, locked_study, rate, take
 from sqlalchemy import delete, insert, select, update
 
 from eqlab.core.errors import DataError, StoreError
 from eqlab.store.schema import answers, audit, chain, events, participants, places, runs, studies
+from eqlab.store.store import Store
 from eqlab.store.study import chain as chains
 from eqlab.store.study import records
 from eqlab.store.study.chain import mark_of
-from eqlab.store.study.lock import canonical, lock_plan, plan_of, plan_sha256, standing
+from eqlab.store.study.lock import PlanStanding, canonical, lock_plan, plan_of, plan_sha256, standing
 from eqlab.store.study.records import erase_person, read_records
 from eqlab.store.study.researchers import read_audit
 from eqlab.store.study.studies import set_status
+from eqlab.study.kinds import find_kind
 from eqlab.study.results import analysis, bundle, redo_script
 from eqlab.study.results import lock_file as lock_files
 from eqlab.study.results.analysis import analyse, analysis_code, analysis_libraries
@@ -32,7 +35,7 @@ from eqlab.study.results.lock_file import (
     stored_data,
     write_lock_file,
 )
-from eqlab.study.results.registration import write_registration
+from eqlab.study.results.registration import questions, write_registration
 
 
 @pytest.fixture
@@ -417,6 +420,54 @@ def test_the_lock_can_be_registered_as_text_and_json(settled, tmp_path):
     assert "- a: 2 places" in told["answers"]["conditions"]["answer"]
     assert f"numpy {analysis_libraries()['numpy']}" in told["answers"]["analyses"]["answer"]
     assert "- outside: did not finish in a planned place" in told["answers"]["exclusions"]["answer"]
+
+
+SEVERAL = "[places]\nbatch_size = 12\npeople_per_batch = 3\n[checks]\nattention = 0\n[design]\narms_per_person = "
+ONE = SEVERAL.partition("[design]")[0]
+TWO_SCALES = "".join(
+    f'[[scale]]\nkey = "{key}"\ntext = "Is it {key}?"\nlow = 1\nhigh = 5\nends = ["no", "yes"]\n'
+    for key in ("warm", "apt")
+)
+EVOKED = "[places]\npeople_per_batch = 1\n[checks]\nattention = 0\n[analysis]\n"
+THREE = {"arms": ("a", "b", "c")}
+AGAINST_A = "'b', 'c', each against 'a': log-odds of "
+AGAINST_NEUTRAL = "'negative situations' against 'Neutral': change in Negative Affect"
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "analyses", "conditions"),
+    [
+        ("rating", {**THREE, "tables": ONE}, AGAINST_A, "- b (from replies.csv:b): "),
+        ("rating", {**THREE, "tables": SEVERAL + '"all"'}, AGAINST_A, "- b (from replies.csv:b)\n"),
+        ("rating", {**THREE, "tables": SEVERAL + "2"}, AGAINST_A, "- c (from replies.csv:c)\nGroups"),
+        ("rating", {"tables": ONE + TWO_SCALES}, "'b' against 'a' on each of 2 scales: ", "- a (from"),
+        ("rating", {"arms": ("a",), "tables": ONE}, "The headline", "- a (from replies.csv:a): "),
+        ("pairwise", {**THREE, "tables": ONE}, AGAINST_A, "- c (from replies.csv:c)\nGroups"),
+        ("evoked", {"arms": (), "tables": EVOKED + 'reference = "Neutral"'}, AGAINST_NEUTRAL, "- Neutral: "),
+        ("evoked", {"arms": (), "tables": EVOKED}, "The headline", "- Neutral: "),
+        ("eqbench", {"arms": (), "top": "limit = 6"}, "The headline", "- dialogues: "),
+    ],
+)  # fmt: skip
+def test_a_registration_names_the_arms_and_the_very_contrasts_that_are_made(tmp_path, kind, more, analyses, conditions):
+    """It named "pairs", 'a + b' and Holm over situations, none of which the confirmatory result has."""
+    write_replies(tmp_path)
+    store = Store(str(tmp_path / "store.db"))
+    design = made(tmp_path, store, kind, **more)
+    store.close()
+    stands = PlanStanding(False, "x", None, None)
+    told = {question.key: question.answer for question in questions(design, stands)}
+    assert told["analyses"].startswith(analyses)
+    assert conditions in told["conditions"]
+    people = rehearsed(design, min(sum(design.sizes.values()), 24 if kind != "evoked" else 400), 0.7)
+    done = analysis.analyse_roll(design, people, stands).planned
+    planned = find_kind(kind).planned(design) if analyses != "The headline" else None
+    if planned is None:
+        assert not done
+        assert "against" not in told["analyses"]
+        return
+    assert {(one.arm, one.reference) for one in done} == {(arm, planned.reference) for arm in planned.arms}
+    assert len(done) == planned.scales * len(planned.arms)
+    assert ("Holm's correction over all 2" in told["analyses"]) == (len(done) == 2)
 
 
 def test_a_registration_does_not_deny_data_that_were_erased(make_participation, tmp_path):

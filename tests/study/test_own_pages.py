@@ -183,6 +183,21 @@ def test_words_that_a_check_asks_for_are_no_signal(site):
     assert [(one.texts, one.repeated) for one in told] == [(4, 0), (4, 0)]
 
 
+def test_time_and_pasting_of_a_page_are_shared_by_its_texts(site):
+    """Each text had the whole page's: what was pasted into one counted twice, and nobody typed fast."""
+    two = "".join(f'[[before]]\nkey = "{key}"\nask = "text"\ntext = "Tell us {key}."\n' for key in ("this", "that"))
+    served = site("rating", tables=two)
+    client, page = begin(served)
+    assert page.text.count('name="pasted"') == 1
+    sent = {**fields_of(page.text), "v.this": "a" * 30, "v.that": "b" * 10, "pasted": "20"}
+    client.post("/s/rating/page", data=sent)
+    (told,) = signals(served.participation)
+    assert (told.texts, told.pasted) == (2, 50.0)
+    (given,) = [one for person in read_participants(served.participation).people for one in person.given]
+    assert told.fastest == pytest.approx(40 / max(given.seconds, 0.1), rel=0.5)
+    assert told.fastest > 30 / max(given.seconds, 0.1) or given.seconds < 0.2
+
+
 def test_replies_are_written_marked_and_used_only_where_a_moderator_says_yes(site, tmp_path, monkeypatch):
     from eqlab.core.errors import UsageError
     from eqlab.runs.judge import run_replies

@@ -15,9 +15,11 @@ from eqlab.core.studied import Truth
 from eqlab.store.store import Store
 from eqlab.study.build_design import design_of
 from eqlab.study.file import read_study
+from eqlab.study.kinds import find_kind
 from eqlab.study.results import analysis
 from eqlab.study.results.analysis import analyse_roll
 from eqlab.study.results.analysis import people_result as of_kind
+from eqlab.study.results.registration import questions
 from eqlab.study.simulation.simulate import Simulation, cast, recovered, rehearse, simulate
 from eqlab.study.talks import settled, too_little
 
@@ -274,3 +276,10 @@ def test_the_plan_decides_at_its_own_level(design):
     (one,) = found.planned
     assert one.low < one.estimate.low
     assert "99 % interval" in found.result.sentence
+    asked = next(question for question in questions(strict, found.standing) if question.key == "analyses")
+    assert asked.answer.startswith(f"'{one.arm}' against '{one.reference}': final emotion, one value a person")
+    assert "alpha = 0.01. The headline" in asked.answer
+
+
+def test_who_listens_compares_no_arms_and_plans_none(design):
+    assert find_kind("talk").planned(design(talk=LISTENER)) is None

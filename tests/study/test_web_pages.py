@@ -1,15 +1,18 @@
 """Participants' pages as text: layouts, words in two languages, refusals in words, stopping, ends."""
 
+import asyncio
 import json
 import re
 import string
+from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_study import RATING, small_design
-from sqlalchemy import func, select
-from web_case import PROLIFIC, enter, fields_of, fill, rows, walk, with_language
+from sqlalchemy import event, func, select
+from web_case import HASH, PASSWORD, PROLIFIC, enter, fields_of, fill, rows, walk, with_language
 
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form, Scale
@@ -402,3 +405,36 @@ def test_ids_and_ways_back_of_known_panels():
     assert way_back(coded, "complete") == "https://p.example/?c=A%26B"
     assert way_back(coded, "failed") == ""
     assert all(PANELS[name].person for name in ("prolific", "cloudresearch", "sona"))
+
+
+# -- the event loop ------------------------------------------------------------------------------------------------
+
+
+def test_no_page_keeps_everybody_waiting_for_the_store(make_site):
+    """What asks the store on the event loop's own thread stops all other people until it answers."""
+    design = small_design(panel=PROLIFIC)
+    design = replace(design, study=replace(design.study, debrief="You have {score}."))
+    site, on_the_loop = make_site(design, password_hash=HASH), []
+
+    def asked(_, __, statement, *___):
+        with suppress(RuntimeError):
+            asyncio.get_running_loop()
+            on_the_loop.append(statement)
+
+    event.listen(site.store.engine, "before_cursor_execute", asked)
+    client = site.browser()
+    _, seen = walk(client, enter(client))
+    assert "You have " in seen[-2].text
+    other = site.browser()
+    walk(other, enter(other, panel_id="p-2"), until=lambda reply: "Page 4 " in reply.text)
+    for path in ("back", "stop", "elsewhere", "done", "page?dropped=1"):
+        assert other.get(f"/s/small/{path}").status_code == 200
+    assert other.get("/api/s/small/page").status_code == 200
+    assert other.post("/s/small/stop", data={"what": "delete"}).status_code == 200
+    researcher = site.browser()
+    assert researcher.post("/researcher/login", data={"password": PASSWORD}).status_code == 200
+    for path in ("", "small", "small/status.json", "small/people", "small/export/answers.csv"):
+        assert researcher.get(f"/researcher/{path}").status_code == 200
+    assert researcher.post("/researcher/small/act", data={"what": "pause"}).status_code == 200
+    assert client.get("/health").status_code == 200
+    assert on_the_loop == []

@@ -254,6 +254,28 @@ class Powered(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedContrasts:
+    """What a study tests to answer its question, known before anybody has answered: each of these arms against the
+    reference."""
+
+    arms: tuple[str, ...]
+    reference: str
+    test: str
+    """What is compared, and how, in words."""
+    scales: int = 1
+    """On each of so many scales."""
+
+
+@runtime_checkable
+class Planning(Protocol):
+    """A kind whose `result` has contrasts."""
+
+    def planned(self, design: Design) -> PlannedContrasts | None:
+        """Those that `result` will make of a complete study; None where this study plans none."""
+        ...
+
+
 @runtime_checkable
 class Studied(Protocol):
     """A benchmark that people can take: `study` is its kind."""

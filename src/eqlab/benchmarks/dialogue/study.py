@@ -35,7 +35,16 @@ from eqlab.core.forms import Form, Scale, Writing
 from eqlab.core.plural import many
 from eqlab.core.results import Table
 from eqlab.core.runs import ModelConfig
-from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
+from eqlab.core.studied import (
+    Analysed,
+    Contrast,
+    PeopleResult,
+    PlannedContrasts,
+    Recovered,
+    StudyForm,
+    StudyPages,
+    Truth,
+)
 from eqlab.core.study import Study, TalkTerms
 from eqlab.core.trials import Message, Trial
 from eqlab.tables.cells import p_text
@@ -270,6 +279,17 @@ class TalkStudy:
             return ()
         speaking = terms_of(design.study).person == "speaker"
         return (Recovered(headline.name, OPENING + GAIN if speaking else MIDDLE + truth.effect, headline, None),)
+
+    def planned(self, design: Design) -> PlannedContrasts | None:
+        arms = [name for name, _ in design.study.arms]
+        reference = design.study.analysis.reference or arms[0]
+        if len(arms) < 2 or terms_of(design.study).person == "listener":
+            return None
+        test = (
+            "final emotion, one value a person, adjusted for how they felt at the opening (analysis of covariance, HC3 "
+            "errors)"
+        )
+        return PlannedContrasts(tuple(arm for arm in arms if arm != reference), reference, test)
 
 
 def terms_of(study: Study) -> TalkTerms:

@@ -32,6 +32,7 @@ from eqlab.core.studied import (
     Analysed,
     Contrast,
     PeopleResult,
+    PlannedContrasts,
     Recovered,
     StudyForm,
     StudyPages,
@@ -40,7 +41,7 @@ from eqlab.core.studied import (
 )
 from eqlab.core.study import Study
 from eqlab.core.trials import Trial
-from eqlab.instruments.catalogue import PANAS
+from eqlab.instruments.catalogue import PANAS, instrument
 from eqlab.instruments.wording import own_wording, scales
 
 _OURS = scales(PANAS, wording) if (wording := own_wording(PANAS)) else ()
@@ -162,6 +163,13 @@ class EvokedStudy:
                 if contrast.reference == "Neutral"
             ),
         )
+
+    def planned(self, design: Design) -> PlannedContrasts | None:
+        reference, asked = design.study.analysis.reference, str(design.batches[0].trials[0].key["instrument"])
+        if not reference or NEGATIVE not in {part.name for part in instrument(asked).subscales}:
+            return None
+        test = f"change in {NEGATIVE} within person, by Welch's test of the situations' means"
+        return PlannedContrasts((ARM,), reference, test)
 
 
 SD_PEOPLE, SD_SITUATIONS = 8.4, 4.6

@@ -36,7 +36,16 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.plural import many
 from eqlab.core.results import Table
 from eqlab.core.runs import PEOPLE
-from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth, recovered_contrast
+from eqlab.core.studied import (
+    Analysed,
+    PeopleResult,
+    PlannedContrasts,
+    Recovered,
+    StudyForm,
+    StudyPages,
+    Truth,
+    recovered_contrast,
+)
 from eqlab.core.study import Study
 from eqlab.core.trials import Trial
 
@@ -146,6 +155,19 @@ class RatingStudy:
         return tuple(
             recovered_contrast(contrast, truth, design.study.analysis.alpha) for contrast in people_result.contrasts
         )
+
+    def planned(self, design: Design) -> PlannedContrasts | None:
+        test = (
+            "log-odds of a better rating, in a cumulative-link mixed model with everything random that another study "
+            "would draw anew"
+        )
+        return _against_reference(design, test, len(design.study.scales) or 1)
+
+
+def _against_reference(design: Design, test: str, scales: int = 1) -> PlannedContrasts | None:
+    reference = reference_of(design)
+    others = tuple(arm for arm in arms_named(design) if arm != reference)
+    return PlannedContrasts(others, reference, test, scales) if others else None
 
 
 def reference_of(design: Design) -> str:
@@ -332,6 +354,13 @@ class PairwiseStudy:
         return tuple(
             recovered_contrast(contrast, truth, design.study.analysis.alpha) for contrast in people_result.contrasts
         )
+
+    def planned(self, design: Design) -> PlannedContrasts | None:
+        test = (
+            "log-odds of being chosen, in a Bradley–Terry model with ties and the first place; errors over prompts and "
+            "people (two-way jackknife)"
+        )
+        return _against_reference(design, test)
 
 
 # -- simulated raters under a known truth --------------------------------------------------------------------------

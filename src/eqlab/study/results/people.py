@@ -168,13 +168,15 @@ def _texts(person: Participant, participants: Participants) -> Iterator[WrittenR
     for one in person.counted:
         if one.kind not in ("trial", "question"):
             continue
-        for field in one.trial.form.fields:
-            said = one.values.get(field.key)
-            if isinstance(field, Writing) and field.long and isinstance(said, str) and said.strip():
-                count = pasted.get((person.person, one.page, one.attempt), 0)
-                prompt = one.trial.items[0] if one.trial.items else one.trial.id
-                shown = f"{one.trial.key.get('situation', '')} {one.trial.key.get('utterance', one.trial.stimulus)}"
-                yield WrittenReply(person.person, prompt, shown, said, one.seconds, count)
+        fields = [field.key for field in one.trial.form.fields if isinstance(field, Writing) and field.long]
+        said = [text for key in fields if isinstance(text := one.values.get(key), str) and text.strip()]
+        count = pasted.get((person.person, one.page, one.attempt), 0)
+        prompt = one.trial.items[0] if one.trial.items else one.trial.id
+        shown = f"{one.trial.key.get('situation', '')} {one.trial.key.get('utterance', one.trial.stimulus)}"
+        for text in said:  # time and pasting are known of the page: each text has its part of them
+            share = len(text) / sum(map(len, said))
+            seconds = None if one.seconds is None else one.seconds * share
+            yield WrittenReply(person.person, prompt, shown, text, seconds, round(count * share))
     for turn in talk_rows([person]):
         if turn["by"] == "person" and str(turn["text"]).strip():
             yield WrittenReply(person.person, str(turn["talk"]), "", str(turn["text"]))

@@ -2,6 +2,7 @@
 answers made of the study file and the lock; as text to paste and as JSON to upload."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 from eqlab.core.design import Design
 from eqlab.core.forms import Scale
 from eqlab.core.plural import many
+from eqlab.core.studied import Planning
 from eqlab.data.files import write_whole
 from eqlab.store.study.lock import PlanStanding, moment
-from eqlab.study.kinds import form_of
+from eqlab.study.kinds import form_of, kind_of
 from eqlab.study.overview import power_of
 from eqlab.study.results.analysis import OUTSIDE, RULES
 
@@ -88,26 +90,23 @@ def _anchors(scale: Scale) -> str:
 
 
 def _conditions(design: Design) -> str:
-    sources = dict(design.study.arms)
-    lines = [
-        f"- {arm}: {many(design.sizes[arm], 'place')}" + (f" (from {sources[arm]})" if arm in sources else "")
-        for arm in design.arms
-    ]
-    how = "in an order drawn before the study begins" if design.in_order else "to the arm with most open places"
+    sources, grouped = dict(design.study.arms), not {*design.arms}.issubset(dict(design.study.arms) or design.arms)
+    lines = [f"- {arm}{_from(sources, arm)}: {many(design.sizes[arm], 'place')}" for arm in design.arms]
+    if grouped:  # somebody sees several arms
+        arms = [f"- {arm}{_from(sources, arm)}" for arm in sources]
+        lines = [*arms, "Groups of people, by the arms that they see:", *lines]
+    most = f"to the {'group' if grouped else 'arm'} with most open places"
+    how = "in an order drawn before the study begins" if design.in_order else most
     return "\n".join([*lines, f"The server assigns people {how}; they do not know the arms."])
 
 
+def _from(sources: Mapping[str, str], arm: str) -> str:
+    return f" (from {sources[arm]})" if arm in sources else ""
+
+
 def _analyses(design: Design, stands: PlanStanding) -> str:
-    plan, lock = design.study.analysis, stands.lock
-    lines = []
-    if len(design.arms) > 1:
-        reference = plan.reference or design.arms[0]
-        lines.append(
-            f"Every arm against '{reference}', two-sided at alpha = {plan.alpha:g}, after Holm's correction where "
-            "there are several; the headline with its 95 % interval. Everything else is exploratory."
-        )
-    else:
-        lines.append("The headline with its 95 % interval. Everything else is exploratory.")
+    lock = stands.lock
+    lines = [f"{_contrasts(design)} Everything else is exploratory."]
     if lock is not None:
         libraries = ", ".join(f"{name} {version}" for name, version in lock.plan.get("libraries", {}).items())
         lines.append(
@@ -115,6 +114,25 @@ def _analyses(design: Design, stands: PlanStanding) -> str:
             f"{lock.plan.get('code_sha256', '')}."
         )
     return "\n".join(lines)
+
+
+def _contrasts(design: Design) -> str:
+    """As the kind itself says that it will make them."""
+    alpha, kind = design.study.analysis.alpha, kind_of(design.study)
+    headline = "The headline with its 95 % interval."
+    if not isinstance(kind, Planning):
+        several = f" Contrasts of arms as kind '{design.study.kind}' plans them, at alpha = {alpha:g}."
+        return headline + (several if len(design.arms) > 1 else "")
+    planned = kind.planned(design)
+    if planned is None:
+        return headline
+    count = planned.scales * len(planned.arms)
+    arms = ", ".join(f"'{arm}'" for arm in planned.arms)
+    on = f" on each of {planned.scales} scales" if planned.scales > 1 else ""
+    holm = f", after Holm's correction over all {count}" if count > 1 else ""
+    each = ", each" if len(planned.arms) > 1 else ""
+    test = f"{planned.test}; two-sided at alpha = {alpha:g}{holm}"
+    return f"{arms}{each} against '{planned.reference}'{on}: {test}. {headline}"
 
 
 def _exclusions(design: Design, stands: PlanStanding) -> str:

@@ -224,7 +224,7 @@ async def page(request: Request) -> Response:
     if view.step is not None and view.step.kind == "talk":
         told = {"": visit.site.render.texts(visit.study.language)("dropped")} if dropped else {}
         return await talk.show(visit, view, problems=told)
-    return visit.to("done") if view.step is None else _show(visit, view, dropped=dropped)
+    return visit.to("done") if view.step is None else await _show(visit, view, dropped=dropped)
 
 
 async def answer(request: Request) -> Response:
@@ -243,11 +243,11 @@ async def answer(request: Request) -> Response:
         return visit.to(where)
     if post is not None and post.correct:
         found = await visit.served.read(visit.served.participation.look_back, visit.person)
-        return _show(visit, found[0], post, saved.problems) if found else visit.to("page")
+        return await _show(visit, found[0], post, saved.problems) if found else visit.to("page")
     view = await visit.look()
     if view.step is not None and view.step.kind == "talk":
         return visit.to("page")
-    return visit.to("done") if view.step is None else _show(visit, view, post, saved.problems)
+    return visit.to("done") if view.step is None else await _show(visit, view, post, saved.problems)
 
 
 async def save(visit: Visit, post: PostedPage) -> Saved:
@@ -282,7 +282,7 @@ async def back(request: Request) -> Response:
     if found is None:
         return visit.to("page")
     view, values = found
-    return _show(visit, view, PostedPage(view.number, view.attempt, dict(values), correct=True))
+    return await _show(visit, view, PostedPage(view.number, view.attempt, dict(values), correct=True))
 
 
 async def ask_stop(request: Request) -> Response:
@@ -353,7 +353,7 @@ def wants_json(request: Request) -> bool:
     return "application/json" in request.headers.get("accept", "")
 
 
-def _show(
+async def _show(
     visit: Visit,
     view: View,
     post: PostedPage | None = None,
@@ -384,7 +384,7 @@ def _show(
     if step.kind == "consent":
         return visit.page("consent", status, text=blocks(study.consent.text), minutes=visit.minutes, **common)
     if trial is None:
-        told = with_feedback(study.debrief, visit.served.participation, view.person)
+        told = await visit.served.read(with_feedback, study.debrief, visit.served.participation, view.person)
         return visit.page("debrief", status, text=blocks(told), **common)
     chosen = settled(trial.form, post.values) if post else {}
     asked = questions(trial.form, chosen, _beside(t, said), quiz=step.kind == "quiz")

@@ -5,16 +5,13 @@
   const store = {
     get(key) { try { return JSON.parse(localStorage.getItem(key) || "{}"); } catch { return {}; } },
     set(key, value) { try { localStorage.setItem(key, JSON.stringify(value)); } catch { /* private window: go on */ } },
-    forget(start, except) {
-      try {
-        for (const key of Object.keys(localStorage)) if (key.startsWith(start) && key !== except) localStorage.removeItem(key);
-      } catch { /* nothing was kept */ }
-    },
+    under(start) { try { return Object.keys(localStorage).filter((key) => key.startsWith(start)); } catch { return []; } },
+    forget(keys) { try { for (const key of keys) localStorage.removeItem(key); } catch { /* nothing was kept */ } },
   };
 
   const ended = document.querySelector("[data-forget]");
   if (ended) {
-    store.forget(`${PREFIX}${ended.dataset.forget}:`);
+    store.forget(store.under(`${PREFIX}${ended.dataset.forget}:`));
     leaveSoon(document.getElementById("leave"));
     return;
   }
@@ -23,8 +20,11 @@
 
   const field = (name) => form.elements.namedItem(name);
   const mine = `${PREFIX}${form.dataset.study}:${form.dataset.mark}:`;
-  const key = `${mine}${field("step").value}:${field("attempt").value}`;
-  store.forget(mine, key); // earlier pages have arrived
+  const changes = `${mine}change:`;
+  const changing = Boolean(field("correct")); // an earlier page: what was written on the present one stays
+  const key = `${changing ? changes : mine}${field("step").value}:${field("attempt").value}`;
+  const past = store.under(changing ? changes : mine).filter((one) => one !== key && (changing || !one.startsWith(changes)));
+  store.forget(past); // earlier pages have arrived
   const kept = { chosen: {}, away: 0, shown: field("shown").value, ...store.get(key) };
   const remember = () => store.set(key, kept);
 
@@ -77,7 +77,7 @@
     event.preventDefault();
     if (kept.post) return;
     field("away").value = awayNow().toFixed(1);
-    if (field("pasted")) field("pasted").value = kept.pasted || 0;
+    field("pasted").value = kept.pasted || 0;
     const body = new URLSearchParams(new FormData(form));
     const button = event.submitter || clicked; // browsers of 2021 do not say which button it was
     if (button && button.name) body.set(button.name, button.value);
@@ -108,7 +108,7 @@
     busy = false;
     if (reply && ["saved", "again", "ahead", "ended"].includes(reply.outcome)) {
       say(form.dataset.saved, false);
-      store.forget(mine);
+      store.forget(changing ? [key] : store.under(mine));
       location.replace(reply.next);
     } else if (reply && reply.outcome) {
       delete kept.post; // the server says why not, on a page
@@ -143,6 +143,22 @@
     status.append(document.createElement("br"), again);
   }
   if (kept.post) send(); // the tab was closed, or reloaded, before it had arrived
+  const leave = document.getElementById("leave-it");
+  if (leave) leave.addEventListener("click", () => store.forget([key]));
+  if (!changing) store.under(changes).forEach(sendChange);
+
+  // -- a change of the page before that had not arrived when somebody went on
+  async function sendChange(late) {
+    const { post } = store.get(late);
+    if (!post) return;
+    try {
+      const response = await fetch(form.action, {
+        method: "POST", body: post, credentials: "same-origin", redirect: "error",
+        headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
+      });
+      if ((await response.json()).outcome) store.forget([late]);
+    } catch { /* no network, or not from us: with the next page */ }
+  }
 
   // -- keys: a digit chooses on a page with one scale; the switch turns this off for good
   const keys = document.getElementById("keys");

@@ -80,6 +80,11 @@
     }
     busy = true;
     talk.dataset.busy = "1";
+    await send(form, body);
+  }
+
+  // The same post until it has arrived: sent twice it changes nothing.
+  async function send(form, body) {
     let reply = null;
     try {
       const response = await fetch(form.action, {
@@ -87,10 +92,12 @@
         headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
       });
       if ((response.headers.get("content-type") || "").startsWith("application/json")) reply = await response.json();
+      else if (response.status >= 400 && response.status < 500 && response.status !== 429) { location.assign(page); return; }
     } catch { /* no network, or it broke off: the draft is kept */ }
+    form.inert = !reply; // what is on its way may not change
+    if (!reply) { say(talk.dataset.notSaved); setTimeout(() => send(form, body), 3000); return; }
     busy = false;
     delete talk.dataset.busy;
-    if (!reply) { say(talk.dataset.notSaved); setTimeout(refresh, 2000); return; }
     if (reply.outcome === "refused" || reply.outcome === "busy") {
       say(Object.values(reply.problems || {}).join(" "));
       return;
@@ -106,6 +113,7 @@
     if (source) { source.close(); source = null; }
     try {
       const response = await fetch(page, { credentials: "same-origin" });
+      if (response.status >= 500 || response.status === 429) throw new Error("not now"); // a proxy's page while we restart
       const found = new DOMParser().parseFromString(await response.text(), "text/html");
       const fresh = found.getElementById("talk");
       if (!fresh || fresh.dataset.step !== talk.dataset.step) { location.assign(untold ? `${page}?dropped=1` : page); return; }
@@ -146,7 +154,11 @@
       announce.textContent = text ? `${talk.dataset.other}: ${text}` : "";
       await refresh();
     });
-    source.onerror = () => { if (bubble) { bubble.remove(); bubble = null; text = ""; } }; // it comes again from its beginning
+    const mine = source;
+    source.onerror = () => {
+      if (bubble) { bubble.remove(); bubble = null; text = ""; } // it comes again from its beginning
+      if (mine.readyState === EventSource.CLOSED) setTimeout(() => { if (source === mine) refresh(); }, 3000); // by itself it does not
+    };
   }
 
   init(true);
