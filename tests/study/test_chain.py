@@ -341,6 +341,23 @@ def test_a_seal_made_while_people_answer_holds(settled, clock, monkeypatch):
     assert check_seal(seal, *stored_data(settled)).holds
 
 
+def test_a_seal_by_a_clock_that_runs_ahead_holds(settled, clock):
+    """An hour ahead of the server's: all that people answered in that hour had an earlier date, and was "added"."""
+    rate(settled, "a", (1, 2, 3))
+    half = settled.arrive("half", "en")
+    view = take(settled, half, until="trial")
+    settled.save(half, view.number, view.attempt, answer_for(view))
+    clock.now += 3600
+    seal = make_seal(settled, "ada")
+    clock.now -= 3590
+    take(settled, half)
+    clock.now += 600
+    assert check_seal(seal, *stored_data(settled), stored_breaks(settled, seal["sealed_at"])).holds
+    links, given = stored_data(settled)
+    older = {**given, "new": [(trial, n, values, 1e6, took) for trial, n, values, _, took in given[half]]}
+    assert check_seal(seal, links, older).added == 1
+
+
 def test_who_deletes_before_they_got_a_place_is_not_missing_from_a_seal(settled):
     person = settled.arrive("a", "en")
     view = take(settled, person, until="quiz")
@@ -481,7 +498,7 @@ def test_a_registration_does_not_deny_data_that_were_erased(make_participation, 
     assert stands.first_answer_at is None
     _, plain = write_registration(tmp_path / "small", participation.design, stands)
     said = json.loads(plain.read_text())["answers"]["data"]["answer"]
-    assert said.startswith("Yes, although none are left: 1 person who had answered before the plan was locked")
+    assert said.startswith("Yes, although none are left: answers that 1 person had given before the plan was locked")
 
 
 def test_a_lock_file_is_signed_and_a_changed_one_is_found_out(make_participation, tmp_path):
@@ -584,7 +601,7 @@ def test_an_erasure_whose_event_is_gone_is_still_in_the_chain(settled):
         connection.execute(delete(events).where(events.c.kind == "erased"))
     found = standing(settled, *analysis_code(), analysis_libraries())
     assert found.label == "exploratory"
-    assert "no event tells that 1 person was erased" in found.reason
+    assert "no event tells of the erasure of 1 person" in found.reason
 
 
 def test_a_study_with_fewer_places_than_planned_is_not_confirmatory(settled):

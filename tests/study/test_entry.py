@@ -9,13 +9,15 @@ from small_study import small_design, take
 from sqlalchemy import select
 from web_case import PROLIFIC, SECRET, enter, fill, resume, rows, walk
 
-from eqlab.core.moves import Arrival
+from eqlab.core.moves import Arrival, FilledPage
+from eqlab.core.study import Checks, Panel
 from eqlab.store.schema import answers, arrivals, events, panel_ids, participants, places, tombstones
 from eqlab.store.study.moves import MOST_CHANGES
 from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.records import erase_person
 from eqlab.store.study.studies import set_status
 from eqlab.study.panels import PANELS, one_spelling, panel_hash, resume_code, same_code, signed_link
+from eqlab.study.results.participants import read_participants, scored_of
 from eqlab.study.web.settings import device_class
 from eqlab.study.web.site import Cookies, parse_cookies
 
@@ -326,6 +328,24 @@ def test_no_place_that_comes_free_is_given_out_when_nobody_is_let_in(make_partic
         assert participation.look(second).step.kind == "trial"
 
 
+@pytest.mark.parametrize("status", ["paused", "closed"])
+@pytest.mark.parametrize("panel", [PROLIFIC, Panel()])
+def test_who_had_only_opened_the_link_is_not_inside(make_site, panel, status):
+    site = make_site(small_design(panel=panel, quiz=False))
+    client = site.browser()
+    page = enter(client) if panel.person else client.post("/s/small/start")
+    assert 'name="agree"' in page.text
+    set_status(site.participation, status, "ada")
+    told = client.post("/s/small/page", data=fill(page.text))
+    assert told.status_code == 403
+    assert ("over" if status == "closed" else "paused") in told.text.lower()
+    assert {row.state for row in rows(site, participants)} == {"arrived"}
+    if status == "paused":
+        set_status(site.participation, "open", "ada")
+        assert client.post("/s/small/page", data=fill(page.text)).status_code == 200
+        assert {row.state for row in rows(site, participants)} == {"taking"}
+
+
 @pytest.mark.parametrize("back", ["link", "start"])
 def test_a_full_study_without_a_panel_looks_again_when_somebody_returns(make_site, back):
     """It told them for ever that it was full, and let newcomers in."""
@@ -489,8 +509,6 @@ def test_an_answer_can_be_changed_until_the_page_after_and_both_are_kept(make_si
     assert fill(reply.text)["step"] == str(int(changed["step"]) + 1)  # where they were
     client.post("/s/small/page", data=changed)  # again: nothing new
     participation = site.participation
-    from eqlab.study.results.participants import read_participants, scored_of
-
     (person,) = read_participants(participation).people
     own = [one for one in person.given if one.kind == "trial"]
     assert [(one.attempt, one.values["rating"]) for one in own] == [(1, 1), (2, 3)]
@@ -515,13 +533,27 @@ def test_an_answer_cannot_be_changed_without_end(make_site):
     assert "dropped=1" in str(reply.url)
 
 
+def test_of_a_repeated_page_that_was_changed_the_last_answer_counts(make_participation):
+    """A slip that was put right left somebody out of the result as inconsistent."""
+    design = small_design(size=4, attention=0)
+    participation = make_participation(replace(design, study=replace(design.study, checks=Checks(0, repeat=1))))
+    person = participation.admit(Arrival("h", "en"))
+    while (view := participation.look(person)).step.kind != "debrief":
+        if view.step.kind == "consent":
+            participation.consent(person, agreed=True)
+        else:
+            given = {"quiz1": 1} if view.step.kind == "quiz" else {"rating": 3 if view.step.kind == "trial" else 1}
+            participation.save(person, view.number, view.attempt, given)
+    assert read_participants(participation).people[0].apart == 1.0
+    participation.make([FilledPage(person, view.number - 1, 1, {"rating": 3}, correct=True)])
+    assert read_participants(participation).people[0].apart == 0.0
+
+
 def test_a_changed_answer_is_checked_like_any_other(make_participation):
     participation = make_participation(size=3, attention=0)
     person = participation.admit(Arrival("h", "en"))
     view = take(participation, person, until="trial")
     participation.save(person, view.number, 1, {"rating": 1})
-    from eqlab.core.moves import FilledPage
-
     (refused,) = participation.make([FilledPage(person, view.number, 1, {"rating": 9}, correct=True)])
     assert (refused.outcome, refused.problems) == ("refused", {"rating": "off"})
     (early,) = participation.make([FilledPage(person, view.number - 1, 1, {"quiz1": 2}, correct=True)])

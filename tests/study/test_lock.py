@@ -3,15 +3,18 @@
 from dataclasses import replace
 
 import pytest
-from small_study import SECONDS, small_design, take
+from small_study import SECONDS, rate, small_design, take
+from sqlalchemy import delete, insert, select
 
 from eqlab.core.errors import StoreError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.study import AnalysisPlan
 from eqlab.core.trials import Trial
+from eqlab.store.schema import answers, audit, chain
 from eqlab.store.study.lock import lock_plan, read_lock, standing
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import erase_person
+from eqlab.study.results.analysis import analysis_code, analysis_libraries
 
 
 def with_plan(participation, **plan):
@@ -73,6 +76,40 @@ def test_locked_at_the_very_moment_of_the_first_answer_is_not_before_it(make_par
     lock_plan(participation, "1")
     participation.save(person, view.number, 1, {"rating": 1})
     assert not standing(participation, "1").confirmatory
+
+
+def test_a_lock_by_a_clock_that_runs_ahead_is_before_what_the_chain_has_after_it(make_participation, clock):
+    """On a machine an hour ahead of the server's: honest people answered "before" it."""
+    participation = make_participation(arms=("a",), batches=2, size=4)
+    clock.now += 3600
+    lock_plan(participation, *analysis_code(), "ada", analysis_libraries())
+    clock.now -= 3600
+    one = rate(participation, "a", (1, 2, 3))
+    found = standing(participation, *analysis_code(), analysis_libraries())
+    assert (found.label, found.first_answer_at < found.lock.at) == ("interim", True)
+    assert "answered after that, as the chain of events tells" in found.reason
+    erase_person(participation, one, "person")
+    rate(participation, "b", (1, 2, 3))
+    rate(participation, "c", (1, 2, 3))
+    assert standing(participation, *analysis_code(), analysis_libraries()).label == "confirmatory"
+    with participation.store.engine.begin() as connection:  # somebody whom the chain does not know
+        rows = connection.execute(select(answers)).mappings().all()
+        made = [{**row, "subject": "person:made up"} for row in rows if row["subject"] == rows[0]["subject"]]
+        connection.execute(insert(answers), made)
+    assert "after the first answer" in standing(participation, *analysis_code(), analysis_libraries()).reason
+
+
+def test_without_a_link_of_the_lock_the_clock_tells(make_participation, clock):
+    participation = make_participation(arms=("a",), batches=2, size=4)
+    clock.now += 3600
+    lock_plan(participation, "1", who="ada")
+    clock.now -= 3600
+    rate(participation, "a", (1, 2, 3))
+    assert standing(participation, "1").confirmatory
+    with participation.store.engine.begin() as connection:
+        connection.execute(delete(chain))
+        connection.execute(delete(audit))
+    assert "after the first answer" in standing(participation, "1").reason
 
 
 def test_the_same_plan_again_changes_nothing_and_another_is_refused(make_participation, clock):

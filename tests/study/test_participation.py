@@ -10,6 +10,7 @@ from eqlab.core.errors import StoreError
 from eqlab.core.moves import Unknown
 from eqlab.core.runs import PEOPLE
 from eqlab.store.schema import answers, events, panel_ids, places
+from eqlab.store.study import places as store_places
 from eqlab.store.study.participation import SteadyClock
 from eqlab.store.study.records import erase_cleanly, erase_person, export_person, find_by_panel
 from eqlab.store.study.researchers import read_audit
@@ -388,3 +389,29 @@ def test_deleted_is_said_only_when_nothing_is_left_in_the_files(make_participati
         reader.execute(select(answers)).first()  # somebody reads, and holds the log
         assert erase_cleanly(participation, people[0], "person")[1] is False
     assert erase_cleanly(participation, people[1], "person")[1] is True
+
+
+@pytest.mark.parametrize("how", ["erased", "stopped", "returned", "released"])
+def test_what_the_database_ends_in_a_deadlock_is_done_again(make_participation, monkeypatch, how):
+    """A deletion and a release at one moment waited for each other, and one of them failed."""
+    participation = make_participation()
+    person = participation.arrive("h", "en")
+    take(participation, person, until="trial")
+    give_back, asked = store_places.give_back, []
+
+    def ended_once(*given):
+        asked.append(given)
+        if len(asked) == 1:
+            raise StoreError("The store failed: deadlock detected.")
+        return give_back(*given)
+
+    monkeypatch.setattr(store_places, "give_back", ended_once)
+    doings = {
+        "erased": lambda: erase_person(participation, person, "person"),
+        "stopped": lambda: participation.stop(person),
+        "returned": lambda: participation.send_away(person, "returned", "ada"),
+        "released": lambda: participation.release("h", "event", "returned"),
+    }
+    doings[how]()
+    assert len(asked) == 2
+    assert set(place_states(participation)) == {"open"}

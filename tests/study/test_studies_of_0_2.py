@@ -24,7 +24,7 @@ from eqlab.store.access import open_store
 from eqlab.store.schema import panel_ids, participants
 from eqlab.store.study.lock import other_version, read_lock, standing
 from eqlab.store.study.participation import Participation, TurnedAway
-from eqlab.store.study.records import answers_of, erase_cleanly
+from eqlab.store.study.records import answers_of, clean_copies, erase_cleanly
 from eqlab.store.study.studies import check_begun, stored_file
 from eqlab.study.build_design import open_study
 from eqlab.study.panels import panel_hash, resume_code, tombstone
@@ -255,3 +255,9 @@ def test_while_another_version_works_in_the_copy_nobody_is_told_that_they_are_go
     with closing(sqlite3.connect(tmp_path / "old.db.tables-0006", isolation_level=None)) as kept:
         kept.execute("BEGIN EXCLUSIVE")
         assert not erase_cleanly(participation, person, "person")[1]
+    copy = tmp_path / "old.db.tables-0006"
+    assert person.encode() in copy.read_bytes()
+    others = {one.person.encode() for one in read_participants(participation).people}
+    assert clean_copies(participation)  # when the study is served again, or somebody else is erased
+    assert person.encode() not in copy.read_bytes()
+    assert all(other in copy.read_bytes() for other in others)

@@ -241,7 +241,9 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert (code, "! link 1 of the chain of events is missing or was changed" in said) == (1, True)
 
     assert eqlab("study", "ban", "study.toml", "--person", two)[0] == 0
-    (tmp_path / "ids.csv").write_text("Participant id,x\nPANEL-ID-TWO,1\nPANEL-ID-THREE,2\nNOBODY-AT-ALL,3\n")
+    (tmp_path / "ids.csv").write_text(
+        "Participant id,x\nPANEL-ID-TWO,1\nPANEL-ID-THREE,2\nNOBODY-AT-ALL,3\npanel-id-three,4\n"
+    )
     code, said, _ = eqlab("study", "approve", "study.toml", "ids.csv", "--bonus", "1.5", "-o", "paid")
     assert code == 0
     told = (tmp_path / "paid" / "approval.csv").read_text().splitlines()
@@ -249,8 +251,9 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
         ["PANEL-ID-TWO", "banned", "look at it"],
         ["PANEL-ID-THREE", "finished", "approve"],
         ["NOBODY-AT-ALL", "unknown", "look at it"],
+        ["panel-id-three", "finished", "approve"],
     ]
-    assert (tmp_path / "paid" / "bonus.csv").read_text() == "PANEL-ID-THREE,1.50\n"
+    assert (tmp_path / "paid" / "bonus.csv").read_text() == "panel-id-three,1.50\n"  # once
     for command, said in (("pause", "paused"), ("resume", "open")):
         assert said in eqlab("study", command, "study.toml")[1]
     assert eqlab("study", "close", "study.toml", "--yes")[0] == 0

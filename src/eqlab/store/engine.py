@@ -7,8 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
@@ -33,7 +35,9 @@ _ERASE = {
     ("study_id", "person"): {
         "*": 'DELETE FROM "{table}" WHERE study_id = :study AND person = :person',
         "places": "UPDATE places SET state = 'open', person = NULL WHERE study_id = :study AND person = :person",
-        "talk_calls": "UPDATE talk_calls SET person = NULL WHERE study_id = :study AND person = :person",
+        "talk_calls": (
+            "UPDATE talk_calls SET person = NULL, trial_id = '', at = 0 WHERE study_id = :study AND person = :person"
+        ),
     },
     ("study_id", "detail"): {
         "*": """UPDATE "{table}" SET detail = replace(detail, :person, 'erased') WHERE study_id = :study"""
@@ -42,6 +46,8 @@ _ERASE = {
 """How somebody is erased from a table that has such columns."""
 _SCRUB, _SCRUB_HOLDS = 2.0, 0.1
 """Seconds that emptying the write-ahead log waits for readers, and for which it keeps writers waiting meanwhile."""
+_DEADLOCKS = 3
+P = ParamSpec("P")
 _Done = TypeVar("_Done")
 _OPENING = threading.Lock()
 """One thread opens a store at a time: migrations keep what they work on in globals."""
@@ -201,6 +207,22 @@ def patiently(engine: Engine, work: Callable[[], _Done]) -> _Done:
             time.sleep(_PAUSE)
 
 
+def despite_deadlock(work: Callable[P, _Done]) -> Callable[P, _Done]:
+    """A transaction that is made again when it and another waited for each other, and the database ended this one."""
+
+    @wraps(work)
+    def made(*args: P.args, **kwargs: P.kwargs) -> _Done:
+        for _ in range(_DEADLOCKS):
+            try:
+                return work(*args, **kwargs)
+            except StoreError as error:
+                if "deadlock" not in str(error):
+                    raise
+        return work(*args, **kwargs)
+
+    return made
+
+
 def reason(error: BaseException) -> str:
     """The database's own words, without our SQL."""
     words = str(error.orig if isinstance(error, DBAPIError) and error.orig is not None else error).strip()
@@ -355,6 +377,23 @@ def erase_in_copies(engine: Engine, study: str, person: str, turns: Sequence[str
     except sqlite3.Error:
         return False
     return True
+
+
+def turns_in_copies(engine: Engine, study: str, first_turn: int) -> dict[str, list[str]]:
+    """Everybody in the copies that upgrades have kept, with the turns of their talks, whose positions begin there. Of a
+    copy that cannot be read nobody."""
+    found: dict[str, list[str]] = {}
+    for path in _copies(engine):
+        try:
+            with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=_SCRUB)) as copy:
+                people = copy.execute("SELECT person FROM participants WHERE study_id = ?", (study,)).fetchall()
+                for (person,) in people:
+                    query = "SELECT trial_id FROM planned WHERE subject = ? AND position >= ?"
+                    turns = copy.execute(query, (f"{PERSON}{person}", first_turn)).fetchall()
+                    found[person] = [*found.get(person, ()), *(turn for (turn,) in turns)]
+        except sqlite3.Error:
+            continue
+    return found
 
 
 def _version(connection: Connection) -> str | None:

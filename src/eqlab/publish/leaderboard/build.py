@@ -57,9 +57,7 @@ class Built:
     front_bytes: int = 0
 
 
-def build(
-    folder: Path, sources: Sources, say: Callable[[str], None] = lambda _: None, *, processes: int = 1
-) -> Built:
+def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _: None, *, processes: int = 1) -> Built:
     """`processes`: how many score published results, with this one."""
     last = _last_build(folder)
     built = Built(folder)

@@ -289,7 +289,7 @@ def against_tables(
     untold = len(erased) - sum(kind == "erased" for _, kind, _ in told)
     known = [(link, people[link.mark]) for link in links if link.mark in people]
     counts = (
-        (untold, "no event tells that {} was erased"),
+        (untold, "no event tells of the erasure of {}"),
         (erasures.total() - max(untold, 0), "what is told of the erasure of {} is not what happened"),
         (len(linked - erased - set(people)), "{} who had been assigned to a place can be found in no table"),
         (

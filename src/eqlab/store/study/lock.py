@@ -3,9 +3,9 @@ Only then may a result be called confirmatory, and who is in it is fixed by rule
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -14,11 +14,11 @@ from sqlalchemy import Connection, func, select, update
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
 from eqlab.core.plural import many
-from eqlab.core.runs import SIMULATED, is_simulated
+from eqlab.core.runs import PERSON, SIMULATED, is_simulated
 from eqlab.core.text import people
 from eqlab.store.engine import kept_copy, snapshot, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
-from eqlab.store.study.chain import NOTED, Link, breaks, mark_of, note_breaks, note_digest, read_chain
+from eqlab.store.study.chain import ENDS, NOTED, Link, breaks, mark_of, note_breaks, note_digest, read_chain
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import LOOKS, AuditEntry, audit_of, note
 
@@ -185,65 +185,141 @@ def standing(
     """Confirmatory only if the plan was locked before the first trial was answered, it and the code that carries it out
     are still the same, no researcher has taken anybody's answers out since, and the chain of events agrees with the
     tables. As it is now, or when the snapshot `at` was taken."""
-    study = participation.study.id
+    design, study = participation.design, participation.study.id
     with snapshot(participation.store.engine) if at is None else nullcontext(at) as connection:
         lock = _read(connection, study)
-        first = _answers(connection, participation.design)[1]
         simulated = _simulated(connection, study)
         done, shut, planned = _places(connection, study)
-        entries = audit_of(connection, study)
-        ruled = lock is not None and "sample" in lock.plan
-        links = read_chain(connection, study)
-        place = _places_in(links)
-        removed = _removed(_told(connection, study), entries, place)
-        looks = _looks(entries, place)
-        end = min((entry for entry in entries if entry.action == "closed"), key=place, default=None) if ruled else None
-        ends = _ends(connection, study, links)
-        full = _full(links, planned) if ruled else None
-        after_full = [one for one in ends if full and one.number > full.number]
-        in_time = [one for one in ends if (end is None or one.is_before(end, place)) and one not in after_full]
-        torn = breaks(connection, participation.design, lock.at) if ruled and lock else note_breaks(connection, study)
-        if ruled and planned != (meant := sum(1 for _ in participation.design.places())):
-            torn.append(f"the tables hold {many(planned, 'place')}, and the study has {meant}")
-        if ruled and done != len(ends):
-            torn = torn or [f"the tables hold {many(done, 'filled place')}, and {people(len(ends))} finished"]
-            done = min(done, len(ends))
-        if lock is not None and _relocked(lock, entries):
-            torn.append("the lock is not the one that was made")
-    if after_full and not torn:
-        again = people(len(after_full))
-        torn.append(f"every place had been filled, and {again} filled one that was opened again after that")
-    early = tuple(entry for entry in looks if _early_look(entry))
-    now = plan_of(participation.design, version, code, libraries if ruled else None)
-    late = max((entry.detail.get("answered", 0) for entry in entries if entry.action == "locked"), default=0)
-    if ruled and removed.untold and not torn:
-        torn.append(f"no event tells that {people(removed.untold)} was shut out, and the audit trail does")
-    reason = _objection(lock, first, late, removed, now) or "; ".join(torn)
-    filled = full.at if full and _in_time(full, end, place) else None
-    if filled is None and ruled and len(in_time) >= planned > 0:  # from before there was a chain
-        filled = max(one.at for one in in_time)
-    closed_early = end is not None and filled is None
-    settled = filled or (end.at if end else None)
-    close = (
-        ""
-        if end is None
-        else f"was closed on {moment(end.at)} with {len(in_time)} of {many(planned, 'planned place')} filled"
-    )
-    if closed_early and not reason and end and any(_before(entry, end, place) for entry in early):
-        reason = f"the study {close}, after somebody had looked at results"
-    after = 0 if settled is None else sum(entry.at >= settled for entry in looks if entry not in early)
-    late_people = tuple(one.person for one in ends if one not in in_time)
-    more = (done + shut, planned, simulated, early, settled, closed_early, after, late_people)
+        course = _course(lock, read_chain(connection, study), audit_of(connection, study), planned)
+        removed = _removed(_told(connection, study), course)
+        ends = _ends(connection, study, course)
+        first = _answers(connection, design)[1]
+        given = _firsts(connection, design) if lock and first is not None and first <= lock.at else {}
+        torn = _torn(connection, design, course, removed, ends, (done, planned))
+    done = min(done, len(ends)) if course.ruled else done
+    now = plan_of(design, version, code, libraries if course.ruled else None)
+    reason = _objection(study, course, given, removed, now) or "; ".join(torn)
+    in_time = [one for one in ends if course.is_in_time(one)]
+    settled = course.full.at if course.full and course.filled else None
+    if settled is None and course.ruled and len(in_time) >= planned > 0:  # from before there was a chain
+        settled = max(one.at for one in in_time)
+    closed_early = course.end is not None and settled is None
+    early = tuple(filter(_early_look, course.looks))
+    close = ""
+    if course.end is not None and closed_early:
+        settled = course.end.at
+        filled = f"{len(in_time)} of {many(planned, 'planned place')} filled"
+        close = f"the study was closed on {moment(settled)} with {filled}"
+        if not reason and any(course.before(look, course.end) for look in early):
+            reason = f"{close}, after somebody had looked at results"
+    after = 0 if settled is None else sum(look.at >= settled for look in course.looks if look not in early)
+    late = tuple(one.person for one in ends if one not in in_time)
+    more = (done + shut, planned, simulated, early, settled, closed_early, after, late)
     if simulated:
         return PlanStanding(False, f"{simulated} of the people are simulated", lock, first, *more)
     if reason or lock is None:
         return PlanStanding(False, reason, lock, first, *more)
-    when = "no trial has been answered yet" if first is None else f"the first trial was answered on {moment(first)}"
+    if first is None:
+        when = "no trial has been answered yet"
+    elif first <= lock.at:
+        when = "the first trial was answered after that, as the chain of events tells; a clock ran ahead"
+    else:
+        when = f"the first trial was answered on {moment(first)}"
     if closed_early:
-        when += f"; the study {close}; nobody had looked at results before"
+        when += f"; {close}; nobody had looked at results before"
     elif done + shut < planned:
         when += f"; {done} of {many(planned, 'planned place')} {'is' if done == 1 else 'are'} filled"
     return PlanStanding(True, f"the plan was locked on {moment(lock.at)}; {when}", lock, first, *more)
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """What happened in a study, as its chain of events and audit trail tell it: in a store or an export."""
+
+    lock: Lock | None
+    ruled: bool
+    """Whether the plan says who is in the result."""
+    links: Sequence[Link]
+    entries: Sequence[AuditEntry]
+    numbers: Mapping[str, int]
+    """Where an entry of the trail stands in the chain, by its digest."""
+    looks: Sequence[AuditEntry]
+    end: AuditEntry | None
+    """When the study was closed first."""
+    full: Link | None
+    """The link of whoever filled the last place, when nobody in one had gone: from here on it is settled who is in."""
+
+    def place(self, entry: AuditEntry) -> int:
+        """-1 for one from before there were links of the trail."""
+        return self.numbers.get(note_digest((entry.at, entry.who, entry.action, entry.detail)), -1)
+
+    def before(self, entry: AuditEntry, other: AuditEntry) -> bool:
+        """Whether something was done before something else: by the chain, for a clock can be set."""
+        return self.place(entry) < self.place(other) if self.place(other) >= 0 else entry.at <= other.at
+
+    @property
+    def filled(self) -> bool:
+        """Whether the last place was filled before the study was closed."""
+        return self.full is not None and not (self.end and 0 <= self.place(self.end) < self.full.number)
+
+    def is_in_time(self, one: "_End") -> bool:
+        """Whether somebody finished before the study was closed, and not after it had been full."""
+        if self.full is not None and one.number > self.full.number:
+            return False
+        if self.end is None:
+            return True
+        linked = min(one.number, self.place(self.end)) >= 0
+        return one.number < self.place(self.end) if linked else one.at <= self.end.at
+
+    @property
+    def since_lock(self) -> frozenset[str]:
+        """Marks of those who were assigned or came to the end after the lock, where its link tells of no answer: they
+        answered after it, whatever a clock said."""
+        made = [one for one in self.entries if one.action == "locked" and not one.detail.get("answered")]
+        lock = min((self.place(one) for one in made if self.lock and one.at == self.lock.at), default=-1)
+        if lock < 0:
+            return frozenset()
+        return frozenset(one.mark for one in self.links if one.number > lock and one.kind in ("assigned", *ENDS))
+
+
+def _course(lock: Lock | None, links: Sequence[Link], entries: Sequence[AuditEntry], planned: int) -> _Course:
+    ruled = lock is not None and "sample" in lock.plan
+    numbers = {link.digest: link.number for link in links if link.kind == NOTED}
+    full = _full(links, planned) if ruled else None
+    course = _Course(lock, ruled, links, entries, numbers, (), None, full)
+    closed = [entry for entry in entries if entry.action == "closed"] if ruled else []
+    end = min(closed, key=course.place, default=None)
+    return replace(course, looks=_looks(entries, course), end=end)
+
+
+def _torn(
+    connection: Connection,
+    design: Design,
+    course: _Course,
+    removed: "_Removed",
+    ends: "Sequence[_End]",
+    places: tuple[int, int],
+) -> list[str]:
+    """What the chain says against the tables, in words. `places`: those that are filled, and all."""
+    done, planned = places
+    lock, study = course.lock, design.study.id
+    if lock is None or not course.ruled:
+        torn = note_breaks(connection, study)
+        return [*torn, *(["the lock is not the one that was made"] if lock and _relocked(lock, course.entries) else [])]
+    torn = breaks(connection, design, lock.at)
+    if planned != (meant := sum(1 for _ in design.places())):
+        torn.append(f"the tables hold {many(planned, 'place')}, and the study has {meant}")
+    if done != len(ends) and not torn:
+        torn.append(f"the tables hold {many(done, 'filled place')}, and {people(len(ends))} finished")
+    if _relocked(lock, course.entries):
+        torn.append("the lock is not the one that was made")
+    again = [one for one in ends if course.full and one.number > course.full.number]
+    if again and not torn:
+        said = f"{people(len(again))} filled one that was opened again after that"
+        torn.append(f"every place had been filled, and {said}")
+    if removed.untold and not torn:
+        torn.append(f"the audit trail tells that a researcher shut out {people(removed.untold)}, and no event does")
+    return torn
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,14 +334,20 @@ class _Removed:
     """Were banned or released as the audit trail tells, and no event does."""
 
 
-def _objection(lock: Lock | None, first: float | None, late: int, removed: _Removed, plan: Mapping[str, Any]) -> str:
-    """`late`: how many answers there were when the plan was locked."""
+def _objection(
+    study: str, course: _Course, given: Mapping[str, float], removed: _Removed, plan: Mapping[str, Any]
+) -> str:
+    """`given`: when people answered first."""
+    lock = course.lock
     if lock is None:
         return "the analysis plan was never locked"
-    if first is not None and first <= lock.at:
-        return f"the plan was locked on {moment(lock.at)}, after the first answer of {moment(first)}"
+    since = course.since_lock
+    early = [at for person, at in given.items() if at <= lock.at and mark_of(study, person) not in since]
+    if early:
+        return f"the plan was locked on {moment(lock.at)}, after the first answer of {moment(min(early))}"
     if removed.unlocked:
-        return f"{people(removed.unlocked)} who had answered before the plan was locked were erased"
+        return f"answers that {people(removed.unlocked)} had given before the plan was locked were erased"
+    late = max((entry.detail.get("answered", 0) for entry in course.entries if entry.action == "locked"), default=0)
     if late:
         return f"the plan was locked on {moment(lock.at)}, when {many(late, 'answer')} had been given"
     if removed.by_researcher:
@@ -282,20 +364,6 @@ def _relocked(lock: Lock, entries: Sequence[AuditEntry]) -> bool:
     """Whether time or plan of a lock are others than those that the audit trail tells, where it tells of one."""
     made = [(entry.at, entry.detail.get("sha256")) for entry in entries if entry.action == "locked"]
     return bool(made) and (lock.at, lock.sha256) not in made
-
-
-Place = Callable[[AuditEntry], int]
-
-
-def _places_in(links: Sequence[Link]) -> Place:
-    """Where an entry of the audit trail stands in the chain; -1 for one from before there were links of it."""
-    numbers = {link.digest: link.number for link in links if link.kind == NOTED}
-    return lambda entry: numbers.get(note_digest((entry.at, entry.who, entry.action, entry.detail)), -1)
-
-
-def _before(entry: AuditEntry, end: AuditEntry, place: Place) -> bool:
-    """Whether something was done before the end of a study: by the chain, for a clock can be set."""
-    return place(entry) < place(end) if place(end) >= 0 else entry.at <= end.at
 
 
 def _early_look(entry: AuditEntry) -> bool:
@@ -340,36 +408,58 @@ def _answers(connection: Connection, design: Design) -> tuple[int, float | None]
     return int(count), first
 
 
-def _rehearsed(look: AuditEntry, locked: AuditEntry | None, place: Place) -> bool:
-    """Whether a look was at simulated people. Under a lock there are none."""
-    return look.detail.get("label") == "simulated" and (locked is None or _before(look, locked, place))
+def _firsts(connection: Connection, design: Design) -> dict[str, float]:
+    """When each person first answered a page that comes with a place."""
+    before = [step.trial for step in design.first_steps() if step.trial]
+    query = (
+        select(answers.c.subject, func.min(answers.c.at))
+        .where(answers.c.run_id == design.run.id, answers.c.trial_id.not_in(before), answers.c.at.is_not(None))
+        .group_by(answers.c.subject)
+    )
+    return {subject.removeprefix(PERSON): at for subject, at in connection.execute(query)}
 
 
-def _looks(entries: Sequence[AuditEntry], place: Place) -> list[AuditEntry]:
-    locked = max((entry for entry in entries if entry.action == "locked"), key=place, default=None)
-    return [entry for entry in entries if entry.action in LOOKS and not _rehearsed(entry, locked, place)]
+def answered_before_lock(connection: Connection, study: str, person: str, answered: Collection[float]) -> bool:
+    """Whether any of these answers of somebody was given before the plan was locked, or there is no lock."""
+    lock = _read(connection, study)
+    if lock is None or not any(at <= lock.at for at in answered):
+        return lock is None and bool(answered)
+    course = _course(lock, read_chain(connection, study), audit_of(connection, study), 0)
+    return mark_of(study, person) not in course.since_lock
 
 
-def _in_time(full: Link, end: AuditEntry | None, place: Place) -> bool:
-    """Whether the last place was filled before the study was closed."""
-    return end is None or not 0 <= place(end) < full.number
+def _looks(entries: Sequence[AuditEntry], course: _Course) -> list[AuditEntry]:
+    """Without those at simulated people. Under a lock there are none."""
+    locked = max((entry for entry in entries if entry.action == "locked"), key=course.place, default=None)
+
+    def rehearsed(look: AuditEntry) -> bool:
+        return look.detail.get("label") == "simulated" and (locked is None or course.before(look, locked))
+
+    return [entry for entry in entries if entry.action in LOOKS and not rehearsed(entry)]
 
 
 def untold(
-    standing: PlanStanding, links: Sequence[Link], entries: Sequence[AuditEntry], told: Sequence[tuple[str, Any]]
+    design: Design,
+    standing: PlanStanding,
+    links: Sequence[Link],
+    entries: Sequence[AuditEntry],
+    told: Sequence[tuple[str, Any]],
+    given: Mapping[str, float],
+    plan: Mapping[str, Any],
 ) -> list[str]:
-    """What an export's chain, audit trail and events (kind, detail) tell against what it says of its results."""
+    """What an export's chain, audit trail, events (kind, detail), first answers of people and plan tell against what it
+    says of its results."""
     if standing.lock is None or "sample" not in standing.lock.plan:
         return []
-    place = _places_in(links)
-    removed = _removed([one for one in told if one[0] in _TAKEN_OUT], entries, place)
-    taken = removed.unlocked + removed.by_researcher + removed.untold
-    early = sum(map(_early_look, _looks(entries, place)))
-    end = min((entry for entry in entries if entry.action == "closed"), key=place, default=None)
-    full = _full(links, standing.planned)
-    closed_early = end is not None and place(end) >= 0 and not (full and _in_time(full, end, place))
+    course = _course(standing.lock, links, entries, standing.planned)
+    removed = _removed([one for one in told if one[0] in _TAKEN_OUT], course)
+    early = sum(map(_early_look, course.looks))
+    closed_early = course.end is not None and course.place(course.end) >= 0 and not course.filled
+    objection = _objection(design.study.id, course, given, removed, plan)
+    if not objection and removed.untold:
+        objection = f"a researcher shut out {people(removed.untold)}"
     said = (
-        (standing.confirmatory and taken > 0, f"that answers were erased or shut out ({people(taken)})"),
+        (standing.confirmatory and bool(objection), f"that {objection}"),
         (len(standing.looks) < early, f"{many(early, 'look')} before the planned number was reached"),
         (standing.confirmatory and closed_early != standing.closed_early, "when the study was closed"),
     )
@@ -381,13 +471,13 @@ def _told(connection: Connection, study: str) -> list[tuple[str, Any]]:
     return [(row.kind, json.loads(row.detail)) for row in connection.execute(query)]
 
 
-def _removed(told: Sequence[tuple[str, Any]], entries: Sequence[AuditEntry], place: Place) -> _Removed:
+def _removed(told: Sequence[tuple[str, Any]], course: _Course) -> _Removed:
     ours = [(kind, detail) for kind, detail in told if detail.get("by") == "researcher" or detail.get("shut_out")]
     shut_out = sum(
         entry.action in ("banned", "released")
-        and place(entry) >= 0
+        and course.place(entry) >= 0
         and not is_simulated(str(entry.detail.get("person", "")))
-        for entry in entries
+        for entry in course.entries
     )
     shut_out_told = sum(detail.get("shut_out", 0) if kind == "erased" else 1 for kind, detail in ours)
     return _Removed(
@@ -431,13 +521,9 @@ class _End:
     number: int
     """Of its link in the chain; -1 without one, as in studies from before there was a chain."""
 
-    def is_before(self, end: AuditEntry, place: Place) -> bool:
-        """Whether it was before the end of the study: by the chain, for a clock can be set."""
-        return self.number < place(end) if min(self.number, place(end)) >= 0 else self.at <= end.at
 
-
-def _ends(connection: Connection, study: str, links: Sequence[Link]) -> list[_End]:
-    numbers = {link.mark: link.number for link in links if link.kind == "finished"}
+def _ends(connection: Connection, study: str, course: _Course) -> list[_End]:
+    numbers = {link.mark: link.number for link in course.links if link.kind == "finished"}
     query = select(participants.c.person, participants.c.ended_at).where(
         participants.c.study_id == study,
         participants.c.state == "finished",

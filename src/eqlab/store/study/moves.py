@@ -38,6 +38,12 @@ _SOMEBODY = (
 )
 
 
+def read_stand(connection: Connection, study: str) -> Literal["paused", "closed"] | None:
+    """Why a study lets nobody in."""
+    status: Literal["paused", "closed"] | None = connection.execute(_STANDS, {"study": study}).one().status
+    return status
+
+
 def find_panel(connection: Connection, studies: Sequence[str], hashes: Collection[str]) -> dict[tuple[str, str], str]:
     """Whose panel ids these are: (study, hash) → person."""
     if not hashes:
@@ -186,6 +192,8 @@ class Answering:
         if not move.agreed:
             self.end(who, "declined")
             return Saved(who.person, "saved")
+        if status := read_stand(self._connection, self._study.id):  # nobody is inside before they have consented
+            return Saved(who.person, "turned_away", {"": status})
         why = self._take_id(who)
         if why == "not_after":
             self.end(who, "full")

@@ -13,12 +13,12 @@ from eqlab.core.design import Design, steps_from_json
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import ENDED, ENDING, Arrival, ConsentMove, FilledPage, Move, Saved, State, Unknown, View, Why
 from eqlab.core.trials import Trial
-from eqlab.store.engine import reading, take_turn, writing
+from eqlab.store.engine import despite_deadlock, reading, take_turn, writing
 from eqlab.store.schema import panel_events
 from eqlab.store.store import Store
 from eqlab.store.study import places
 from eqlab.store.study.chain import given_by
-from eqlab.store.study.moves import Admission, Answering, came_with, find_panel, last_given, may_correct
+from eqlab.store.study.moves import Admission, Answering, came_with, find_panel, last_given, may_correct, read_stand
 from eqlab.store.study.places import Changes, Person, find_people, lock_person
 from eqlab.store.study.researchers import note
 
@@ -115,6 +115,9 @@ class Participation:
     def why_not(self, person: str) -> tuple[Why, str | None] | None:
         """Why somebody who has come cannot consent, and who has consented with the same panel id before them."""
         with reading(self.store.engine) as connection:
+            if status := read_stand(connection, self.study.id):
+                who = find_people(connection, self.study.id, [person]).get(person)
+                return (status, None) if who is not None and who.consented_at is None else None
             panel_hash = came_with(connection, self.study.id, person)
             if panel_hash is None:
                 return None
@@ -156,11 +159,8 @@ class Participation:
             return self._make(moves)
         except IntegrityError:  # another transaction has just let in the same panel id: now it is there to be found
             return self._make(moves)
-        except StoreError as error:
-            if "deadlock" not in str(error):
-                raise
-            return self._make(moves)  # two transactions waited for each other, and the database ended this one
 
+    @despite_deadlock
     def _make(self, moves: Sequence[Move]) -> list[Saved | Unknown]:
         now = self.clock()
         changes = Changes(self.study.id, now)
@@ -189,6 +189,7 @@ class Participation:
 
     # -- ending ------------------------------------------------------------------------------------------------
 
+    @despite_deadlock
     def stop(self, person: str) -> None:
         """The person stops; what they said so far is kept unless they also ask for its deletion (`erase`)."""
         now = self.clock()
@@ -202,6 +203,7 @@ class Participation:
             Answering(connection, self.design, changes, now).end(who, "stopped")
             changes.write(connection)
 
+    @despite_deadlock
     def release(self, panel_hash: str, event: str, reason: str) -> bool:
         """A panel says that somebody has returned or timed out: the place is open at once. Who has returned is done
         here too; who is only late may finish as `extra`. False for an event that was acted upon before, or a person we
@@ -222,6 +224,7 @@ class Participation:
             self._let_go(connection, now, person, state, "released", {"reason": reason})
         return True
 
+    @despite_deadlock
     def send_away(self, person: str, state: Literal["returned", "banned"], by: str) -> None:
         """A researcher's doing: the place opens again, and the person is done here. Of somebody who is banned the place
         opens even when it was filled."""

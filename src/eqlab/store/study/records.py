@@ -12,25 +12,35 @@ from eqlab.core.design import Design
 from eqlab.core.moves import State, Unknown
 from eqlab.core.runs import PERSON, SIMULATED, is_simulated
 from eqlab.core.trials import Trial
-from eqlab.store.engine import erase_in_copies, reading, scrub, snapshot, writing
+from eqlab.store.engine import (
+    despite_deadlock,
+    erase_in_copies,
+    reading,
+    scrub,
+    snapshot,
+    turns_in_copies,
+    writing,
+)
 from eqlab.store.schema import (
     answers,
     arrivals,
+    chain,
     events,
     panel_ids,
     participants,
     planned,
-    studies,
     talk_calls,
     tombstones,
     trials,
 )
 from eqlab.store.store import Store
 from eqlab.store.study import places
-from eqlab.store.study.chain import Link, extend, read_chain
+from eqlab.store.study.chain import Link, extend, mark_of, read_chain
+from eqlab.store.study.lock import answered_before_lock
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.places import lock_person
 from eqlab.store.study.researchers import AuditEntry, audit_of, forget_in_audit, note
+from eqlab.store.study.talks import TURNS
 
 _PAGE = 200
 """Trials read at once."""
@@ -187,9 +197,26 @@ def clean_up(participation: Participation, erasures: Sequence[Erasure]) -> bool:
     takes about as long for many as for one."""
     engine, study = participation.store.engine, participation.study.id
     copies = [erase_in_copies(engine, study, erasure.person, erasure.turns) for erasure in erasures]
-    return scrub(engine, answers=any(erasure.answers for erasure in erasures)) and all(copies)
+    clean = clean_copies(participation) and all(copies)
+    return scrub(engine, answers=any(erasure.answers for erasure in erasures)) and clean
 
 
+def clean_copies(participation: Participation) -> bool:
+    """Delete from the copies that upgrades have kept whoever was erased while one of them could not be opened; whether
+    nobody is left in them."""
+    engine, study = participation.store.engine, participation.study.id
+    there = turns_in_copies(engine, study, TURNS)
+    if not there:
+        return True
+    with reading(engine) as connection:
+        query = select(chain.c.mark).where(chain.c.study_id == study, chain.c.kind == "erased")
+        erased = set(connection.execute(query).scalars())
+    left = [(person, turns) for person, turns in there.items() if mark_of(study, person) in erased]
+    gone = [erase_in_copies(engine, study, person, turns) for person, turns in left]
+    return all(gone)
+
+
+@despite_deadlock
 def erase(
     participation: Participation, person: str, by: Literal["person", "researcher"] = "researcher", who: str = ""
 ) -> Erasure:
@@ -200,8 +227,7 @@ def erase(
         if row.place is not None:
             places.give_back(connection, study, row.place, person)
         answered = participation.trials_answered(connection, person)
-        locked = connection.execute(select(studies.c.locked_at).where(studies.c.id == study)).scalar()
-        early = any(locked is None or at <= locked for at in answered.values())
+        early = answered_before_lock(connection, study, person, answered.values())
         _bury(connection, study, person)
         turns = _own_turns(connection, participation, person)
         shut_out = _shut_out(connection, study, person)
@@ -278,7 +304,8 @@ def _delete(connection: Connection, participation: Participation, person: str) -
         rows = connection.execute(delete(table).where(*where)).rowcount
         gone = rows if name == "answers" else gone
     mine = (talk_calls.c.study_id == participation.study.id, talk_calls.c.person == person)
-    connection.execute(update(talk_calls).where(*mine).values(person=None))  # what it cost stays known
+    # what it cost stays known; the id of a turn is a hash of what was said
+    connection.execute(update(talk_calls).where(*mine).values(person=None, trial_id="", at=0.0))
     _forget_turns(connection, said)
     return gone
 

@@ -15,7 +15,7 @@ from eqlab.core.grouping import grouped
 from eqlab.core.moves import ENDED, Unknown
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
-from eqlab.store.engine import reading, take_turn, writing
+from eqlab.store.engine import despite_deadlock, reading, take_turn, writing
 from eqlab.store.schema import answers, planned, talk_calls
 from eqlab.store.store import read_answer, write_trials
 from eqlab.store.study.moves import Answering
@@ -132,6 +132,7 @@ def leave_talk(participation: Participation, person: str, step: int, chain: Chai
     return _locked(participation, person, participation.clock(), leave)
 
 
+@despite_deadlock
 def begin_call(
     participation: Participation,
     person: str,
@@ -157,6 +158,7 @@ def begin_call(
         return _record(connection, study, person, trial, worst, limits, now, now + seconds)
 
 
+@despite_deadlock
 def repeat_call(
     participation: Participation, call: int, trial: str, worst: tuple[int, float], limits: CallLimits
 ) -> Call:
@@ -198,6 +200,7 @@ def _record(
     return Call(int(made[0]) if made else None)
 
 
+@despite_deadlock
 def ask_again(participation: Participation, person: str, chain: Chain) -> None:
     """The person wants a model to be asked once more that did not answer."""
     with writing(participation.store.engine) as connection:
@@ -278,6 +281,7 @@ def calls_in(participation: Participation) -> CallTotals:
 # -- steps of the above ----------------------------------------------------------------------------------------
 
 
+@despite_deadlock
 def _locked(
     participation: Participation, person: str, at: float, work: Callable[[Connection, Person, Changes], Kept]
 ) -> Kept:

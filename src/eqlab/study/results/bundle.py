@@ -18,7 +18,7 @@ from eqlab.core.runs import RunConfig, config_from_json, config_to_json, is_simu
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
 from eqlab.store.study.chain import ENDS, Link, against_notes, against_tables, against_turns, broken, given_of
-from eqlab.store.study.lock import Lock, PlanStanding, untold
+from eqlab.store.study.lock import Lock, PlanStanding, plan_of, untold
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records
 from eqlab.store.study.researchers import AuditEntry
@@ -71,7 +71,8 @@ def write_bundle(participation: Participation, analysis: StudyAnalysis, records:
 
 
 def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
-    """The analysis once more, from an export alone; and where it differs from what the export says came of it."""
+    """The analysis once more, from an export alone; where it differs from what the export says came of it, and what its
+    chain of events says against a plan that was kept."""
     about = json.loads(_read(folder, STUDY))
     if about.get("format") != FORMAT:
         raise DataError(f"{folder / STUDY} has a format that is not known.", "Use a newer eqlab.")
@@ -79,11 +80,15 @@ def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
         if hashlib.sha256(_read(folder, name).encode()).hexdigest() != wanted:
             raise DataError(f"{folder / name} is not the file that was exported.", "Take the whole export again.")
     design, participants = exported_people(folder)
-    analysis = analyse_roll(design, participants, standing_from_plain(about["standing"]))
+    stands = standing_from_plain(about["standing"])
+    analysis = analyse_roll(design, participants, stands)
     then, now = json.loads(_read(folder, RESULT)), json.loads(json.dumps(summary(analysis)))
     if about["eqlab"] != analysis_code()[0]:  # another version may say the same numbers in other words
         now["sentence"] = then["sentence"]
-    return analysis, differences(then, now)
+    against = (
+        exported_breaks(folder, stands.lock.at) if stands.confirmatory and stands.lock and stands.in_places else []
+    )
+    return analysis, [*differences(then, now), *against]
 
 
 def exported_people(folder: Path) -> tuple[Design, Participants]:
@@ -115,7 +120,16 @@ def exported_breaks(folder: Path, since: float) -> list[str]:
     stands = standing_from_plain(about["standing"])
     turns = {row["id"]: row["trial"] for row in _lines(folder, RECORDS) if row["table"] == "turns"}
     against = against_tables(design, links, there, given, since, told)
-    against += untold(stands, links, entries, [(kind, detail) for _, kind, detail in told])
+    before = {step.trial for step in design.first_steps()}
+    firsts = {
+        person: min(times)
+        for person, own in records.answers.items()
+        if (times := [row.at for row in own if row.trial_id not in before])
+    }
+    plan = plan_of(
+        design, about["eqlab"], about["code_sha256"], stands.lock.plan.get("libraries") if stands.lock else None
+    )
+    against += untold(design, stands, links, entries, [(kind, detail) for _, kind, detail in told], firsts, plan)
     return [*broken(links), *against, *against_turns(turns), *against_notes(links, notes)]
 
 

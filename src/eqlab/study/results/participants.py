@@ -114,10 +114,11 @@ class Participant:
 
     @property
     def apart(self) -> float | None:
-        """How far apart the answers to repeated pages are, as a share of their scales; None without such a page."""
-        first = {one.trial.id: one.values for one in self.given if one.kind == "trial"}
+        """How far apart the answers that count to repeated pages are, as a share of their scales; None without such a
+        page."""
+        first = {one.trial.id: one.values for one in self.counted if one.kind == "trial"}
         found = []
-        for one in self.given:
+        for one in self.counted:
             before = first.get(str(one.trial.key.get("repeats", "")))
             if one.kind == "repeat" and before is not None:
                 spans = ((scale.key, scale.high - scale.low) for scale in one.trial.form.scales)

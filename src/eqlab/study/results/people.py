@@ -23,7 +23,7 @@ from eqlab.data.files import write_whole
 from eqlab.runs.judge import run_replies
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import people_by_hash
-from eqlab.study.panels import ending_of, panel_hash, read_panel_id
+from eqlab.study.panels import ending_of, one_spelling, panel_hash, read_panel_id
 from eqlab.study.results.export import talk_rows
 from eqlab.study.results.participants import Participant, Participants, read_participants
 from eqlab.tables.data import FORMULA, safe_csv
@@ -278,7 +278,8 @@ def write_approvals(found: Sequence[Approval], folder: Path, bonus: float, curre
     written = [_write(folder / "approval.csv", ["id", "state", "advice", "code"],
                       [[one.panel_id, one.state, one.advice, one.code] for one in found])]  # fmt: skip
     if bonus:
-        paid = [[approval.panel_id, f"{bonus:.2f}"] for approval in found if approval.state in ("finished", "extra")]
+        ids = {one_spelling(one.panel_id): one.panel_id for one in found if one.state in ("finished", "extra")}
+        paid = [[panel_id, f"{bonus:.2f}"] for panel_id in ids.values()]  # once, however often an id is on the list
         written.append(_write(folder / "bonus.csv", [], paid))
     return written
 

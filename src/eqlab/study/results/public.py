@@ -120,7 +120,7 @@ def _release(
     tables = {
         "people": public_people(people, names, traits, kept),
         "answers": public_answers(people, names, times=times),
-        "questions": [_question(trial) for trial in design.trials.values()],
+        "questions": [_question(trial) for _, trial in sorted(design.trials.items())],
     }
     if design.talks:
         tables["talks"] = public_talk_rows(people, names)
