@@ -1,11 +1,14 @@
 """The command line as a user meets it: exit codes, and one clear line for each mistake."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 
 import pytest
+
+from eqlab.cli.main import main
 
 
 def good(body, number=0):
@@ -323,3 +326,17 @@ def test_show_scores_whom_it_shows_and_leaves_nothing_open(eqlab, tmp_path, monk
     eqlab("runs", "show", "last", "--limit", 1000, "--store", tmp_path / "s.db")
     assert set(scored) == {"model:lab/careful", "model:lab/hasty", "model:lab/terse"}
     assert not left
+
+
+@pytest.mark.parametrize(
+    ("arguments", "own", "threads"),
+    [(["report", "--help"], None, "1"), (["compare", "--help"], "4", "4"), (["run", "--help"], None, None)],
+)
+def test_commands_that_rank_leave_openblas_one_thread(monkeypatch, capsys, arguments, own, threads):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", own or "")
+    if own is None:
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    monkeypatch.setattr("sys.argv", ["eqlab", *arguments])
+    with pytest.raises(SystemExit):
+        main()
+    assert os.environ.get("OPENBLAS_NUM_THREADS") == threads
