@@ -330,9 +330,9 @@ def test_show_scores_whom_it_shows_and_leaves_nothing_open(eqlab, tmp_path, monk
 
 @pytest.mark.parametrize(
     ("arguments", "own", "threads"),
-    [(["report", "--help"], None, "1"), (["compare", "--help"], "4", "4"), (["run", "--help"], None, None)],
+    [(["report", "--help"], None, "1"), (["compare", "--help"], "4", "4")],
 )
-def test_commands_that_rank_leave_openblas_one_thread(monkeypatch, capsys, arguments, own, threads):
+def test_commands_leave_openblas_one_thread(monkeypatch, capsys, arguments, own, threads):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", own or "")
     if own is None:
         monkeypatch.delenv("OPENBLAS_NUM_THREADS")
