@@ -390,11 +390,13 @@ class Silences:
             self._glance = loop.call_later(self.silence / 2, self._look)
         return mine
 
-    def heard(self, mine: _Unheard) -> None:
-        """A part of a reply has come: of this one, and a sign of life for those that wait."""
+    def heard(self, mine: _Unheard, more: bool = True) -> None:
+        """A part of a reply has come: of this one, and a sign of life for those that wait. `more`: there is more of
+        it to wait for."""
         now = asyncio.get_running_loop().time()
         self._unheard.discard(mine)
-        mine.limit.reschedule(min(now + self.silence, mine.end))
+        if more:
+            mine.limit.reschedule(min(now + self.silence, mine.end))
         self._alive(now)
 
     def over(self, mine: _Unheard, answered: bool) -> None:
@@ -549,7 +551,7 @@ class Transport:
                     if connection.held is None:
                         await self.pool.connect(connection, target)
                     head, content = await connection.ask(target.whole(body))
-                    silences.heard(mine)
+                    silences.heard(mine, more=not content.is_eof())
                     raw = await content.read(largest + 1)
                     while len(raw) <= largest and not content.at_eof():
                         silences.heard(mine)
