@@ -153,6 +153,7 @@ class Participation:
         """Keep the answer to page `number`."""
         return _only(self.make([FilledPage(person, number, attempt, values, shown_at, away)]))
 
+    @despite_deadlock
     def make(self, moves: Sequence[Move]) -> list[Saved | Unknown]:
         """Make these moves in one transaction, in this order: all of them are on disk, or none."""
         try:
@@ -160,7 +161,6 @@ class Participation:
         except IntegrityError:  # another transaction has just let in the same panel id: now it is there to be found
             return self._make(moves)
 
-    @despite_deadlock
     def _make(self, moves: Sequence[Move]) -> list[Saved | Unknown]:
         now = self.clock()
         changes = Changes(self.study.id, now)
