@@ -125,6 +125,26 @@ def test_nobody_finds_out_who_is_excluded_by_leaving_people_out_until_the_number
     assert min(Counter(tuple(row[name] for name in traits) for row in rows).values()) >= 5
 
 
+@pytest.mark.parametrize(("nothing", "phones", "released"), [(4, 1, 24), (1, 0, 24), (6, 0, 30)])
+def test_who_answered_no_trial_is_no_company_of_the_analysed(tmp_path, nothing, phones, released):
+    with Store(str(tmp_path / "s.db")) as store:
+        write_replies(tmp_path)
+        text = "[places]\nbatch_size = 8\npeople_per_batch = 20\n[checks]\nattention = 0\n[analysis]\nexclude = []\n"
+        design = made(tmp_path, store, "rating", tables=text)
+        create_study(store, design, "", "test", {})
+        participation = Participation(store, design)
+        for number in range(24 + nothing):
+            arrival = Arrival(f"h{number}", "en", device="phone" if number < phones else "computer")
+            take(participation, participation.admit(arrival), until="trial" if number >= 24 else None)
+        publish(participation, tmp_path / "public")
+    rows = list(csv.DictReader(StringIO((tmp_path / "public" / "people.csv").read_text(encoding="utf-8"))))
+    told = json.loads((tmp_path / "public" / "release.json").read_text())
+    traits = [name for name in rows[0] if name not in ("person", "arm", "simulated")]
+    assert min(Counter(tuple(row[name] for name in traits) for row in rows).values()) >= 5
+    assert len(rows) == released
+    assert told["people left out"].startswith(f"{24 + nothing - released} who are not analysed")
+
+
 QUOTA = """
 [[before]]
 key = "gender"
@@ -160,6 +180,10 @@ def test_what_the_pages_of_a_quota_tell_is_counted_as_told(tmp_path, monkeypatch
             view = take(participation, person, until="question")
             participation.save(person, view.number, 1, {"gender": 1 if number >= men else 2})
             take(participation, person)
+        for number in range(2):  # who got no place, since their answer has none left, keep nobody from a release
+            person = participation.admit(Arrival(f"late{number}", "en", device="computer"))
+            view = take(participation, person, until="question")
+            participation.save(person, view.number, 1, {"gender": 1})
         if men < 5:
             with pytest.raises(UsageError, match="has Man 4 people in its analysis, gender as the pages"):
                 publish(participation, tmp_path / "public")
@@ -309,6 +333,18 @@ def test_too_few_people_are_not_released(participation, tmp_path):
     finished(participation, [None] * 4)
     with pytest.raises(UsageError, match="has 4 people; a release needs at least 5"):
         publish(participation, tmp_path / "public")
+    assert not (tmp_path / "public").exists()
+
+
+def test_nobody_is_released_where_nobody_could_hide(tmp_path):
+    with Store(str(tmp_path / "s.db")) as store:
+        write_replies(tmp_path)
+        design = made(tmp_path, store, "rating", tables="[places]\nbatch_size = 8\npeople_per_batch = 20\n")
+        participation = filled(design, store, 3, careless=3)
+        for number in range(3):
+            take(participation, participation.arrive(f"h{number}", "en"), until="trial")
+        with pytest.raises(UsageError, match="has fewer than 5 people of each kind"):
+            publish(participation, tmp_path / "public")
     assert not (tmp_path / "public").exists()
 
 

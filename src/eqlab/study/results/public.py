@@ -103,7 +103,7 @@ def _release(
     kept = {person.person for person in analysis.sample.kept}
     inferred = {person.person: _inferred(person, design, kept) for person in people}
     few = {told: size for told, size in Counter(inferred.values()).items() if size < smallest}
-    if alone := [(told.stratum, size) for told, size in few.items() if not told.excluded]:
+    if alone := [(told.stratum, size) for told, size in few.items() if told.analysed == "yes"]:
         quota = f", {design.study.quota.question} as the pages that they got tell it" if alone[0][0] else ""
         sizes = " and ".join(f"{name} {people_in_words(size)}".strip() for name, size in alone)
         raise UsageError(
@@ -112,13 +112,19 @@ def _release(
             "Wait for more people, or pass the whole export on to somebody you trust.",
         )
     everybody, people = people, [person for person in people if inferred[person.person] not in few]
+    if not people:
+        raise UsageError(
+            f"Study '{design.study.id}' has fewer than {smallest} people of each kind: analysed, left out, without an "
+            "answer. Nobody could hide among others.",
+            "Wait for more people, or pass the whole export on to somebody you trust.",
+        )
     secrets.SystemRandom().shuffle(people)  # the order of arrival would tell the time
     names = {person.person: f"p{number:04d}" for number, person in enumerate(people, start=1)}
     known = [inferred[person.person] for person in people]
     candidates = traits_of(people)
     traits = coarsen(candidates, smallest, known)
     tables = {
-        "people": public_people(people, names, traits, kept),
+        "people": public_people(people, names, traits, known),
         "answers": public_answers(people, names, times=times),
         "questions": [_question(trial) for _, trial in sorted(design.trials.items())],
     }
@@ -148,8 +154,9 @@ def _release(
 class Inferred(NamedTuple):
     """What the rest of a release tells of somebody, whether it is written beside them or not."""
 
-    excluded: bool
-    """The numbers are of the others' answers: whoever leaves people out until they fit finds them."""
+    analysed: str
+    """As it is written: yes, no, or nothing of who answered no trial. The numbers are of those who are analysed, so
+    whoever leaves people out until they fit finds the others."""
     stratum: str
     """With a quota each answer has places, and so pages, of its own."""
 
@@ -158,11 +165,8 @@ def _inferred(person: Participant, design: Design, kept: Collection[str]) -> Inf
     asked = design.before if person.arm is not None and design.study.quota.question else None
     said = next((one.values for one in person.counted if asked and one.trial.id == asked.id), None)
     stratum = "" if said is None else design.stratum(said) or ""
-    return Inferred(_answered(person) and person.person not in kept, stratum)
-
-
-def _answered(person: Participant) -> bool:
-    return any(page.kind in ("trial", "talk") for page in person.pages)
+    answered = any(page.kind in ("trial", "talk") for page in person.pages)
+    return Inferred(("yes" if person.person in kept else "no") if answered else "", stratum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +295,8 @@ def check_groups(
     each person."""
     rows = list(csv.DictReader(StringIO(people_csv.decode())))
     parts = [None] * len(rows) if known is None else known
-    sizes = Counter((part, *(row[name] for name in traits)) for part, row in zip(parts, rows, strict=True))
+    told = [name for name in ("analysed", *traits) if rows and name in rows[0]]
+    sizes = Counter((part, *(row[name] for name in told)) for part, row in zip(parts, rows, strict=True))
     least = min(sizes.values(), default=0)
     if least < smallest:
         raise DataError(
@@ -308,13 +313,13 @@ def public_people(
     people: Sequence[Participant],
     names: Mapping[str, str],
     traits: Mapping[str, Sequence[str]],
-    kept: Collection[str],
+    known: Sequence[Inferred],
 ) -> list[dict[str, Any]]:
     return [
         {
             "person": names[person.person],
             "arm": person.arm,
-            "analysed": ("yes" if person.person in kept else "no") if _answered(person) else "",
+            "analysed": known[number].analysed,
             **{name: values[number] for name, values in traits.items()},
             "simulated": is_simulated(person.person),
         }
