@@ -171,7 +171,7 @@ def test_what_the_pages_of_a_quota_tell_is_counted_as_told(tmp_path, monkeypatch
     monkeypatch.setattr("eqlab.study.results.public.check_groups", lambda *given: held.append(given))
     with Store(str(tmp_path / "s.db")) as store:
         write_replies(tmp_path)
-        design = made(tmp_path, store, "rating", tables=QUOTA.format(men=men))
+        design = made(tmp_path, store, "rating", tables=QUOTA.format(men=men + 2))
         create_study(store, design, "", "test", {})
         participation = Participation(store, design)
         for number in range(18 + men):
