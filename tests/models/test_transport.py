@@ -3,8 +3,10 @@
 import asyncio
 import gzip
 import json
+import socket
 import ssl
 import threading
+import time
 import zlib
 
 import pytest
@@ -15,7 +17,7 @@ from eqlab.core.errors import ModelError
 from eqlab.models.chat import TransportError, prompted
 from eqlab.models.http import HttpChat
 from eqlab.models.providers import resolve, without_key
-from eqlab.models.transport import Transport, environment_proxy, unpacked
+from eqlab.models.transport import Transport, TryAgain, environment_proxy, unpacked
 
 
 @pytest.fixture(autouse=True)
@@ -173,6 +175,43 @@ def test_the_proxy_of_the_environment_is_used_and_no_proxy_too(monkeypatch):
         assert environment_proxy("http://models.example/v1") is None
     monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
     assert environment_proxy("https://api.openai.com/v1") == "http://proxy.example:3128"
+
+
+def test_a_proxys_login_goes_with_every_kind_of_question_over_one_connection(monkeypatch):
+    seen = []
+
+    async def proxy(request):
+        seen.append((request.headers.get("Proxy-Authorization"), request.transport.get_extra_info("peername")[1]))
+        return web.json_response({})
+
+    async def main(url):
+        wire = Transport(1)
+        try:
+            for path in ("chat/completions", "responses", "messages"):
+                await wire.post(f"{url}/{path}", {}, b"{}", path)
+                await asyncio.sleep(0.1)  # a connection that has rested is used again
+        finally:
+            await wire.close()
+
+    with Loopback(proxy) as server:
+        monkeypatch.setenv("http_proxy", server.url.replace("//", "//ada:p%40ss@"))
+        asyncio.run(main("http://models.example/v1"))
+    assert [login for login, _ in seen] == ["Basic YWRhOnBAc3M="] * 3
+    assert len({port for _, port in seen}) < 3
+
+
+def test_a_question_that_nobody_reads_ends_with_its_time():
+    async def main(port):
+        wire = Transport(1, timeout=0.5)
+        came = await wire.post(f"http://127.0.0.1:{port}/v1/files", {}, bytes(30_000_000), "x")
+        await wire.close()
+        return came
+
+    with socket.create_server(("127.0.0.1", 0)) as deaf:  # connects, and reads nothing
+        begun = time.monotonic()
+        came = asyncio.run(main(deaf.getsockname()[1]))
+        assert time.monotonic() - begun < 10
+    assert isinstance(came, TryAgain)
 
 
 def test_a_key_inside_an_escaped_body_is_found_after_decoding(server, monkeypatch):

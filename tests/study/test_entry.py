@@ -342,6 +342,8 @@ def test_who_had_only_opened_the_link_is_not_inside(make_site, panel, status):
     assert {row.state for row in rows(site, participants)} == {"arrived"}
     if status == "paused":
         set_status(site.participation, "open", "ada")
+        again = client.get("/s/small/elsewhere")  # the tab is loaded anew: they have never taken part
+        assert (again.status_code, 'name="agree"' in again.text) == (200, True)
         assert client.post("/s/small/page", data=fill(page.text)).status_code == 200
         assert {row.state for row in rows(site, participants)} == {"taking"}
 

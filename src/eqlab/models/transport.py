@@ -94,19 +94,23 @@ class _Target:
     ) -> None:
         fields = CIMultiDict({"Accept-Encoding": "gzip, deflate"})
         fields.update(headers)
+        through = URL(proxy) if proxy else None
+        if through is not None and through.user is not None and url.startswith("http:"):
+            login = aiohttp.encode_basic_auth(through.user, through.password or "")
+            fields.setdefault("Proxy-Authorization", login)  # every question says it, over whichever connection
         self.method = method
         self.request = aiohttp.ClientRequest(
             method,
             URL(url),
             headers=fields,
             loop=asyncio.get_running_loop(),
-            proxy=URL(proxy) if proxy else None,
+            proxy=through,
             ssl=trust,
         )
         self._head = b""
 
     def whole(self, body: bytes | None) -> bytes:
-        """All bytes of a question, once somebody has connected: a proxy's login is known from then on."""
+        """All bytes of a question."""
         if not self._head:
             request = self.request
             through = request.proxy is not None and not request.is_ssl()
@@ -215,8 +219,8 @@ class PooledConnection:
             return
         protocol = connection.protocol
         gone = protocol.closed
-        if protocol.transport is not None and protocol.transport.get_extra_info("sslcontext") is not None:
-            protocol.abort()  # nobody waits for a farewell
+        if protocol.transport is not None:
+            protocol.abort()  # nobody waits for a farewell, nor for what was never read
         connection.close()
         if gone is not None:
             await asyncio.gather(gone, return_exceptions=True)

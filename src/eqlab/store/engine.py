@@ -386,11 +386,12 @@ def turns_in_copies(engine: Engine, study: str, first_turn: int) -> dict[str, li
     for path in _copies(engine):
         try:
             with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=_SCRUB)) as copy:
-                people = copy.execute("SELECT person FROM participants WHERE study_id = ?", (study,)).fetchall()
-                for (person,) in people:
-                    query = "SELECT trial_id FROM planned WHERE subject = ? AND position >= ?"
-                    turns = copy.execute(query, (f"{PERSON}{person}", first_turn)).fetchall()
-                    found[person] = [*found.get(person, ()), *(turn for (turn,) in turns)]
+                for (person,) in copy.execute("SELECT person FROM participants WHERE study_id = ?", (study,)):
+                    found.setdefault(person, [])
+                query = "SELECT subject, trial_id FROM planned WHERE position >= ?"  # once: its key begins with the run
+                for subject, turn in copy.execute(query, (first_turn,)):
+                    if (person := subject.removeprefix(PERSON)) in found:
+                        found[person].append(turn)
         except sqlite3.Error:
             continue
     return found

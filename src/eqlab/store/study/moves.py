@@ -58,6 +58,13 @@ def came_with(connection: Connection, study: str, person: str) -> str | None:
     return None if row is None else row.hash
 
 
+def is_buried(connection: Connection, study: str, person: str) -> bool:
+    """Whether what was given with the panel id of somebody who has come was deleted."""
+    row = connection.execute(_CAME, {"study": study, "people": [person]}).first()
+    mark = None if row is None else row.tombstone
+    return mark is not None and connection.execute(_BURIED, {"study": study, "hashes": [mark]}).first() is not None
+
+
 class Admission:
     """Who may come in, in one transaction. A panel id is the person's who consented with it: they are let in again in
     the browser where they did, or with proof that it is them. Before a consent the id is nobody's: every browser that
@@ -278,7 +285,7 @@ class Answering:
         owner = self._taken.get(came.hash) or known.get((study, came.hash))
         if owner is not None and owner != who.person and self._has_consented(owner):
             return "elsewhere"
-        if came.tombstone and self._connection.execute(_BURIED, {"study": study, "hashes": [came.tombstone]}).first():
+        if is_buried(self._connection, study, who.person):
             return "erased"
         if took_one_of(self._study.not_after, came.hash, known):
             return "not_after"

@@ -18,7 +18,16 @@ from eqlab.store.schema import panel_events
 from eqlab.store.store import Store
 from eqlab.store.study import places
 from eqlab.store.study.chain import given_by
-from eqlab.store.study.moves import Admission, Answering, came_with, find_panel, last_given, may_correct, read_stand
+from eqlab.store.study.moves import (
+    Admission,
+    Answering,
+    came_with,
+    find_panel,
+    is_buried,
+    last_given,
+    may_correct,
+    read_stand,
+)
 from eqlab.store.study.places import Changes, Person, find_people, lock_person
 from eqlab.store.study.researchers import note
 
@@ -122,7 +131,9 @@ class Participation:
             if panel_hash is None:
                 return None
             owner = find_panel(connection, [self.study.id], [panel_hash]).get((self.study.id, panel_hash))
-        return ("erased", None) if owner is None else ("elsewhere", owner)
+            if owner is not None:
+                return "elsewhere", owner
+            return ("erased", None) if is_buried(connection, self.study.id, person) else None
 
     # -- moving on ---------------------------------------------------------------------------------------------
 

@@ -34,8 +34,6 @@ FORMAT = "eqlab study lock 1"
 SEAL = "eqlab study seal 1"
 _UNDER_WAY = 120.0
 """Seconds before a seal from which an answer may have been on its way into the store when the seal was made."""
-_AT_ONCE = 10.0
-"""Seconds by which one of two answers may be stored before the other although it was given after it."""
 Given = Mapping[str, Sequence[tuple[Any, ...]]]
 """By person: (trial, attempt, values as stored, when, seconds on the page) of each answer; of a talk's turns more."""
 
@@ -102,7 +100,7 @@ def make_seal(participation: Participation, who: str) -> dict[str, Any]:
     study, begun = participation.study, participation.clock()
     links, given = stored_data(participation)
     newest = max((one[3] for own in given.values() for one in own), default=0.0)
-    now = max(newest, participation.clock())  # the server's clock may be ahead of this machine's, or behind it
+    now = max(newest, participation.clock())  # the server's clock may be ahead of this machine's
     body: dict[str, Any] = {
         "format": SEAL,
         "study": study.id,
@@ -112,7 +110,7 @@ def make_seal(participation: Participation, who: str) -> dict[str, Any]:
         "answers": sum(map(len, given.values())),
         "links": len(links),
         "last_link": links[-1].link if links else "",
-        "complete_until": min(begun - _UNDER_WAY, newest - _AT_ONCE),
+        "complete_until": begun - _UNDER_WAY,
         "people": {mark_of(study.id, person): given_hashes(person, own) for person, own in sorted(given.items())},
     }
     body["sha256"] = seal_sha256(body)
