@@ -610,6 +610,7 @@ def test_an_export_that_calls_its_results_more_than_they_are_is_found_out(settle
     path = tmp_path / "out" / "study.json"
     about = json.loads(path.read_text())
     about["standing"] |= {"label": "confirmatory", "confirmatory": True, "looks": [], "closed_early": False}
+    about["standing"]["done"] = about["standing"]["planned"]
     path.write_text(json.dumps(about))
     (said,) = exported_breaks(tmp_path / "out", 0.0)
     assert said.startswith(f"what it says of its results leaves out {told}")

@@ -149,6 +149,7 @@ def test_a_link_on_somebody_elses_page_makes_no_look(site):
     for page in ("http://evil.example/", "http://localhost.evil.example/", "http://evil.example/http://localhost", ""):
         assert manager.get(address, headers={"Referer": page} if page else {}).status_code == 403
     assert manager.get(address, headers={"Origin": "null", "Referer": "http://localhost/"}).status_code == 403
+    assert manager.get(address, headers={"Referer": "http://["}).status_code == 403
     assert not [entry for entry in read_audit(site.store, "small") if entry.action == "exported"]
     ours = ({"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {"Origin": "http://localhost"})
     for headers in (*ours, {"Referer": "http://localhost/researcher/small"}):

@@ -152,6 +152,14 @@ def test_when_there_are_too_many_one_that_nobody_uses_makes_room():
     assert most_connections() >= 32
 
 
+@pytest.mark.parametrize(("limit", "most"), [(400, 136), (64, 32), (1_000_000, 4096)])
+def test_half_of_the_files_are_kept_for_models(monkeypatch, limit, most):
+    """Strangers' idle connections left 128 files, and talks beyond about 110 at once got no reply."""
+    monkeypatch.setattr("resource.getrlimit", lambda _: (limit, limit))
+    monkeypatch.setattr("resource.setrlimit", lambda *_: None)
+    assert most_connections() == most
+
+
 def test_one_address_does_not_take_everybodys_place():
     connections = Connections(80)
     guest = Idle(connections, "203.0.113.7", "idle")

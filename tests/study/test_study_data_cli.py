@@ -117,6 +117,24 @@ def test_from_init_to_publish_by_the_commands_of_the_documentation(eqlab, server
     assert again.returncode == 0, again.stdout + again.stderr
 
 
+def assert_the_label_is_held_against_what_it_says(eqlab, folder):
+    file = folder / "study.json"
+    whole = file.read_text(encoding="utf-8")
+    edited = json.loads(whole)
+    edited["standing"]["label"] = "confirmatory"
+    file.write_text(json.dumps(edited))
+    code, said, err = eqlab("study", "verify", "eqbench.lock.json", "--export", "out")
+    assert (code, "confirmatory" in said) == (1, False)
+    assert "calls its results confirmatory, and tells that they are interim" in err
+    edited = json.loads(whole)
+    del edited["standing"]["lock"]["plan"]["sample"]
+    file.write_text(json.dumps(edited))
+    for command in (("verify", "eqbench.lock.json", "--export", "out"), ("redo", "out")):
+        code, _, err = eqlab("study", *command)
+        assert (code, "is not the one that was locked" in err) == (1, True)
+    file.write_text(whole, encoding="utf-8")
+
+
 def assert_tables_are_held_against_the_records(eqlab, out):
     """`verify` names file, row and column of what was changed in the tables, which people read instead of the rows."""
 
@@ -201,6 +219,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     code, said, _ = eqlab("study", "verify", *against)
     assert (code, said.count("answers of 5 people as they were sealed.")) == (0, 2)
     assert "The store is under this lock; its results are interim" in said
+    assert_the_label_is_held_against_what_it_says(eqlab, tmp_path / "out")
     assert_tables_are_held_against_the_records(eqlab, tmp_path / "out")
     for name in ("eqbench.registration.txt", "eqbench.registration.json"):
         assert "before anybody had answered a trial" in (tmp_path / name).read_text()

@@ -164,14 +164,16 @@ def _same_study(folder: Path, content: dict[str, Any], sealed: bool) -> None:
     import json
 
     from eqlab.core.errors import DataError
+    from eqlab.study.results.bundle import standing_from_plain
 
     about = json.loads((folder / "study.json").read_text(encoding="utf-8"))
     lock = about["standing"]["lock"] or {}
     there = (lock.get("sha256"), lock.get("at"))
     if about["study"] != content["study"] or (not sealed and there != (content["sha256"], content["locked_at"])):
         raise DataError(f"{folder} was not made under this {'seal' if sealed else 'lock'}.", "Is it the same study?")
+    label = standing_from_plain(about["standing"]).label
     if not sealed:
-        print_text(f"{folder} was made under this lock; its results are {about['standing']['label']}.")
+        print_text(f"{folder} was made under this lock; its results are {label}.")
 
 
 def _same_lock(participation: "Participation", content: dict[str, Any]) -> None:

@@ -115,7 +115,7 @@ class _Target:
             request = self.request
             through = request.proxy is not None and not request.is_ssl()
             path = str(request.url.with_user(None)) if through else request.url.raw_path_qs
-            fields = [f"{name}: {value}" for name, value in request.headers.items() if name != "Content-Length"]
+            fields = [f"{name}: {value}" for name, value in request.headers.items() if name.lower() != "content-length"]
             lines = [f"{self.method} {path} HTTP/1.1", *fields]
             if any(mark in line for line in lines for mark in "\r\n\0"):
                 raise ValueError("a header holds a line break")

@@ -18,7 +18,7 @@ from eqlab.core.runs import RunConfig, config_from_json, config_to_json, is_simu
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
 from eqlab.store.study.chain import ENDS, Link, against_notes, against_tables, against_turns, broken, given_of
-from eqlab.store.study.lock import Lock, PlanStanding, plan_of, untold
+from eqlab.store.study.lock import Lock, PlanStanding, plan_of, plan_sha256, untold
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records
 from eqlab.store.study.researchers import AuditEntry
@@ -180,9 +180,18 @@ def standing_to_plain(standing: PlanStanding) -> dict[str, Any]:
 
 def standing_from_plain(plain: dict[str, Any]) -> PlanStanding:
     lock = Lock(**plain["lock"]) if plain["lock"] else None
+    if lock is not None and plan_sha256(lock.plan) != lock.sha256:
+        raise DataError("The plan in this export is not the one that was locked.", "Take the whole export again.")
     looks = tuple(AuditEntry(**one) for one in plain["looks"])
     rest = {name: value for name, value in plain.items() if name not in ("lock", "looks", "label")}
-    return PlanStanding(**{**rest, "lock": lock, "looks": looks})
+    standing = PlanStanding(**{**rest, "lock": lock, "looks": looks})
+    ruled = lock is None or "sample" in lock.plan  # before 0.3 a study was never interim
+    if ruled and standing.label != plain["label"]:
+        raise DataError(
+            f"This export calls its results {plain['label']}, and tells that they are {standing.label}.",
+            "Take the whole export again.",
+        )
+    return standing
 
 
 def _question(trial: Trial) -> str:

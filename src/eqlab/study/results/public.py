@@ -114,8 +114,8 @@ def _release(
     everybody, people = people, [person for person in people if inferred[person.person] not in few]
     if not people:
         raise UsageError(
-            f"Study '{design.study.id}' has fewer than {smallest} people of each kind: analysed, left out, without an "
-            "answer. Nobody could hide among others.",
+            f"Study '{design.study.id}' has fewer than {people_in_words(smallest)} of each kind: analysed, left out, "
+            "without an answer. Nobody could hide among others.",
             "Wait for more people, or pass the whole export on to somebody you trust.",
         )
     secrets.SystemRandom().shuffle(people)  # the order of arrival would tell the time

@@ -153,7 +153,10 @@ def linked_by_us(scope: Scope, settings: ServerSettings) -> bool:
     ours = settings.origin or _own_origin(scope, headers)
     if same_origin(headers, ours):
         return True
-    page = urlsplit(headers.get("referer", ""))
+    try:
+        page = urlsplit(headers.get("referer", ""))
+    except ValueError:  # no address at all
+        return False
     silent = "sec-fetch-site" not in headers and "origin" not in headers
     return silent and bool(ours) and f"{page.scheme}://{page.netloc}".lower() == ours.lower()
 

@@ -143,6 +143,7 @@ def in_thread(config: uvicorn.Config, listening: socket.socket | None = None) ->
 _SPARE = 128
 """File descriptors left for the store, logs and what else a process opens."""
 _MOST = 4096
+"""Connections of people. As many files again are kept for connections to models: strangers' must not stop talks."""
 _SHARE = 4
 """One address may hold this part of all connections: a class behind one router has some hundred."""
 
@@ -174,16 +175,17 @@ class Connections:
 
 
 def most_connections() -> int:
-    """As many as the process may have files open, less a few; the limit is raised as far as the system allows."""
+    """Half of the files that the process may have open, less a few; the limit is raised as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MOST + _SPARE if hard == resource.RLIM_INFINITY else min(hard, _MOST + _SPARE)
+    enough = 2 * _MOST + _SPARE
+    wanted = enough if hard == resource.RLIM_INFINITY else min(hard, enough)
     if soft < wanted:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             soft = wanted
         except (ValueError, OSError):  # the system says no: then with what there is
             pass
-    return max(32, min(soft, _MOST + _SPARE) - _SPARE)
+    return max(32, min(_MOST, (soft - _SPARE) // 2))
 
 
 def timed_protocol(head_seconds: float, connections: Connections) -> type["TimedProtocol"]:
