@@ -74,7 +74,9 @@ HEADS = ("work", "CPU", "floor", "CPU", "ratio", "aim", "met")
 
 
 def start(times: int) -> Iterator[Row]:
-    """Commands as whole processes, in units of `import numpy`."""
+    """Commands as whole processes, in units of `import numpy`, with one thread of OpenBLAS as the commands have: more
+    would make the unit larger."""
+    os.environ.update(BLAS)
     with tempfile.TemporaryDirectory() as name, serving(0.0) as url:
         folder = Path(name)
         ask = ("run", "m", "-b", "eqbench", "--base-url", url, "--limit")
