@@ -296,13 +296,19 @@ def test_a_full_study_looks_again_when_somebody_returns(make_participation):
     assert take(participation, waiting).state == "finished"
 
 
-def test_who_consented_when_the_last_place_went_gets_one_that_comes_free(make_participation):
+def one_place_for_two(make_participation):
+    """The first has the only place; the second consented when it was still there."""
     participation = make_participation(arms=("a",), batches=1)
     first, second = participation.arrive("1", "en"), participation.arrive("2", "en")
     take(participation, second, until="quiz")
     take(participation, first, until="trial")
     view = participation.look(second)
     participation.save(second, view.number, 1, {"quiz1": 1})
+    return participation, first, second
+
+
+def test_who_consented_when_the_last_place_went_gets_one_that_comes_free(make_participation):
+    participation, first, second = one_place_for_two(make_participation)
     assert participation.look(second).state == "full"
     participation.send_away(first, "returned", "ada")
     participation.arrive("2", "en")
@@ -312,12 +318,7 @@ def test_who_consented_when_the_last_place_went_gets_one_that_comes_free(make_pa
 
 @pytest.mark.parametrize("status", ["paused", "closed"])
 def test_no_place_that_comes_free_is_given_out_when_nobody_is_let_in(make_participation, status):
-    participation = make_participation(arms=("a",), batches=1)
-    first, second = participation.arrive("1", "en"), participation.arrive("2", "en")
-    take(participation, second, until="quiz")
-    take(participation, first, until="trial")
-    view = participation.look(second)
-    participation.save(second, view.number, 1, {"quiz1": 1})
+    participation, first, second = one_place_for_two(make_participation)
     participation.send_away(first, "returned", "ada")
     set_status(participation, status, "ada")
     participation.arrive("2", "en")

@@ -91,10 +91,12 @@ class ServedStudy:
         return [clean for _ in erasures]
 
     async def _clean_again(self) -> None:
-        while self._unclean:
-            await asyncio.sleep(_CLEAN_AGAIN)
-            await asyncio.get_running_loop().run_in_executor(self._cleaner, self._clean, ())
-        self._cleaning_again = None
+        try:
+            while self._unclean:
+                await asyncio.sleep(_CLEAN_AGAIN)
+                await asyncio.get_running_loop().run_in_executor(self._cleaner, self._clean, ())
+        finally:
+            self._cleaning_again = None  # whatever ended it, the next deletion begins it anew
 
     def close(self) -> None:
         """Waits for what is being written."""
