@@ -50,6 +50,17 @@ def test_the_compose_file_serves_with_flags_that_serve_has():
     assert "HEALTHCHECK" in container
 
 
+def test_no_proxy_logs_the_address_of_who_comes_while_the_server_is_restarted():
+    """It holds a panel's id; a proxy that finds nobody writes it into its log of errors unless told not to."""
+    pages = (ROOT / "docs/study-serve.md").read_text("utf-8")
+    printed = re.search(r"```caddy\n(.*?)```", pages, re.S).group(1)
+    for caddy in ((ROOT / "deploy/Caddyfile").read_text("utf-8"), printed):
+        assert re.match(r"\{\s+log \{\s+exclude http\.log\.error\s+\}\s+\}", caddy)
+    nginx = re.search(r"```nginx\n(.*?)```", pages, re.S).group(1)
+    assert re.search(r"access_log off;", nginx)
+    assert re.search(r"error_log \S+ emerg;", nginx)
+
+
 def test_one_version_everywhere():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     assert read("CITATION.cff")["version"] == version

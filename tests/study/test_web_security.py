@@ -7,8 +7,10 @@ import pytest
 from small_study import small_design
 from sqlalchemy import select
 from starlette.datastructures import Headers
-from web_case import PROLIFIC, enter, fill, walk
+from starlette.responses import Response
+from web_case import PROLIFIC, SECRET, enter, fill, walk
 
+from eqlab.core.study import Panel
 from eqlab.store.schema import answers
 from eqlab.store.study.participation import Participation
 from eqlab.study.web.guard import parse_cookies, same_origin
@@ -24,11 +26,71 @@ def test_cookie_is_closed_to_scripts_and_names_only_the_pseudonym(make_site):
     reply = enter(site.browser(follow_redirects=False, headers={"Host": "study.test"}), panel_id="raw-id")
     cookie = reply.headers["set-cookie"]
     assert all(part in cookie for part in ("HttpOnly", "SameSite=lax", "Secure", "Path=/"))
-    value = re.match(r"eqlab_small=([^;]+);", cookie).group(1)
+    value = re.match(r"__Host-eqlab_small=([^;]+);", cookie).group(1)
     assert re.fullmatch(r"[0-9a-f]{16}\.[\w-]{43}", value)
     assert "strict-transport-security" in reply.headers
     plain = enter(make_site(small_design("two", panel=PROLIFIC)).browser(follow_redirects=False), "two")
+    assert plain.headers["set-cookie"].startswith("eqlab_two=")
     assert "Secure" not in plain.headers["set-cookie"]
+
+
+class Browser:
+    """Over https, with the cookies that we say it sends, in that order: a page of a sibling host has set some."""
+
+    def __init__(self, site):
+        self._client = site.browser(follow_redirects=False, headers={"Host": "study.test"})
+        self.cookies = []
+
+    def ask(self, method, path, **more):
+        self._client.cookies.clear()
+        reply = self._client.request(method, path, headers={"cookie": "; ".join(self.cookies)}, **more)
+        for made in reply.headers.get_list("set-cookie"):
+            self.cookies.append(made.partition(";")[0])
+        return self.ask("GET", reply.headers["location"]) if reply.status_code == 303 else reply
+
+
+@pytest.mark.parametrize("panel", [PROLIFIC, Panel()])
+def test_a_page_of_a_sibling_host_cannot_make_somebody_take_part_in_its_own_session(make_site, panel):
+    site = make_site(small_design(panel=panel), public_url="https://study.test")
+    come = ("GET", "/s/small?PROLIFIC_PID={}") if panel.person else ("POST", "/s/small/start")
+    attacker, victim = Browser(site), Browser(site)
+    attacker.ask(come[0], come[1].format("attacker"))
+    (own,) = attacker.cookies
+    planted = own.removeprefix("__Host-")  # no other host can set one whose name begins so
+    victim.cookies = [planted, planted.replace("=", "=x")]
+    page = victim.ask(come[0], come[1].format("victim"))
+    assert page.status_code == 200
+    victim.ask("POST", "/s/small/page", data=fill(page.text))
+    assert "Page 1 " in attacker.ask("GET", "/s/small/page").text
+    assert "Page 2 " in victim.ask("GET", "/s/small/page").text
+
+
+def test_who_came_before_cookies_were_ours_alone_goes_on_after_the_consent_only(make_site):
+    site = make_site(small_design(panel=Panel()), public_url="https://study.test")
+    earlier = Cookies(SECRET, secure=False)
+    for consented in (False, True):
+        person = site.participation.arrive(None, "en")
+        if consented:
+            site.participation.consent(person, True)
+        before = Response()
+        earlier.set_person(before, "small", person, https=True)
+        browser = Browser(site)
+        browser.cookies = [before.headers["set-cookie"].partition(";")[0]]
+        assert browser.ask("GET", "/s/small/page").status_code == 401
+        page = browser.ask("GET", "/s/small")
+        assert ("Page 2 " in page.text) is consented
+        assert any(cookie.startswith("__Host-") for cookie in browser.cookies) is consented
+
+
+def test_two_cookies_that_we_signed_are_nobody_and_one_that_we_did_not_hides_none(make_site):
+    site = make_site(small_design(panel=Panel()))
+    mine, other = site.browser(), site.browser()
+    for client in (mine, other):
+        client.post("/s/small/start")
+    own, planted = (f"eqlab_small={client.cookies['eqlab_small']}" for client in (mine, other))
+    bare = site.browser()
+    for sent, status in (((planted, own), 401), (("eqlab_small=x.y", own), 200), ((own, own), 200)):
+        assert bare.get("/s/small/page", headers={"cookie": "; ".join(sent)}).status_code == status
 
 
 def test_forged_and_foreign_cookies_are_nobody(make_site):
@@ -55,7 +117,7 @@ def test_forged_and_foreign_cookies_are_nobody(make_site):
 
 def test_another_secret_knows_nobody():
     assert Cookies(b"a" * 32, False).mark("s", "p") != Cookies(b"b" * 32, False).mark("s", "p")
-    assert parse_cookies("a=1; b=2") == {"a": "1", "b": "2"}
+    assert parse_cookies("a=1; b=2; a=3") == {"a": ["1", "3"], "b": ["2"]}
     assert parse_cookies("nonsense") == {}
 
 

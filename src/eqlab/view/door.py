@@ -48,7 +48,7 @@ class Door:
             await self._let_in(scope["path"], query)(scope, receive, send)
             return
         cookies = parse_cookies(Headers(scope=scope).get("cookie", ""))
-        known = same(cookies.get(self._name, ""), self._cookie)
+        known = any(same(value, self._cookie) for value in cookies.get(self._name, ()))
         await (self._app if known else self._refuse)(scope, receive, send)
 
     def _let_in(self, path: str, query: list[tuple[str, str]]) -> Response:

@@ -171,12 +171,12 @@ def _route(scope: Scope) -> str:
     return getattr(scope.get("route"), "path", "")
 
 
-def parse_cookies(header: str) -> dict[str, str]:
-    """A Cookie header, as browsers write it: other programs on the same host put anything into theirs, and a cookie
-    that is not ours must not hide one that is."""
-    found: dict[str, str] = {}
+def parse_cookies(header: str) -> dict[str, list[str]]:
+    """A Cookie header, as browsers write it: other programs on the same host put anything into theirs, and pages of
+    sibling hosts can set cookies of our names. So a name may have several values, and which is ours is not told."""
+    found: dict[str, list[str]] = {}
     for part in header.split(";"):
         name, is_pair, value = part.partition("=")
         if is_pair:
-            found.setdefault(name.strip(), value.strip().strip('"'))
+            found.setdefault(name.strip(), []).append(value.strip().strip('"'))
     return found

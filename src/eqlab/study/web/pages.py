@@ -38,7 +38,7 @@ from eqlab.study.texts import Texts
 from eqlab.study.web import talk
 from eqlab.study.web.render import Block, blocks, columns, questions
 from eqlab.study.web.settings import device_class, network_of
-from eqlab.study.web.site import Site, Visit, client_of, is_https, redirect, study_of, visit_of
+from eqlab.study.web.site import Site, Visit, client_of, cookies_of, is_https, redirect, study_of, visit_of
 
 SIMULATED = "x-eqlab-simulated"
 """Header with which a simulated person says so."""
@@ -122,21 +122,25 @@ async def resume(request: Request) -> Response:
 
 
 async def _here(site: Site, served: ServedStudy, request: Request) -> str | None:
-    """Whom this browser has been so far: nobody, once their data are gone."""
+    """Whom this browser has been so far: nobody, once their data are gone. Who came to a server before 0.3 goes on if
+    they have consented: then no newcomer can be made to consent as somebody else."""
     person = site.person(request, served.study.id)
-    if person is None:
+    old = site.cookies.read_old_person(cookies_of(request), served.study.id) if person is None else None
+    if person is None and old is None:
         return None
     try:
-        await served.look(person)
+        view = await served.look(person or old or "")
     except Unknown:
         return None
-    return person
+    return view.person if person or view.number else None
 
 
 async def _back(request: Request, site: Site, served: ServedStudy, here: str) -> Response:
     """Somebody whom this browser knows, without an id: where they were, or in, if the study was full and is not now."""
     if served.study.panel.person or (await served.look(here)).state != "full":
-        return redirect(served.study, "page")
+        reply = redirect(served.study, "page")
+        site.cookies.set_person(reply, served.study.id, here, is_https(request))
+        return reply
     return await _let_in(request, site, served, None, False, here)
 
 

@@ -32,8 +32,8 @@ from eqlab.study.results.export import FORMATS, TABLES, export_table
 from eqlab.study.results.people import people_rows
 from eqlab.study.results.status import StudyStatus, study_status
 from eqlab.study.served_study import ServedStudy
-from eqlab.study.web.guard import linked_by_us, parse_cookies
-from eqlab.study.web.site import RESEARCHER, RESEARCHER_SECONDS, Site, is_https, site_of
+from eqlab.study.web.guard import linked_by_us
+from eqlab.study.web.site import RESEARCHER_SECONDS, Site, cookies_of, is_https, site_of
 
 router = APIRouter(prefix="/researcher", include_in_schema=False)
 _TYPES = {
@@ -72,7 +72,7 @@ async def login(request: Request) -> Response:
     token = secrets.token_urlsafe(32)
     reply = _to("")
     site.cookies.set_session(reply, token, is_https(request))
-    session = site.cookies.read_session({RESEARCHER: token}) or ""
+    session = site.cookies.read_session({site.cookies.researcher: [token]}) or ""
     served = site.first
     await served.write(begin_session, served.participation.store, site.session_id(session, name), name, site.clock())
     return reply
@@ -81,7 +81,7 @@ async def login(request: Request) -> Response:
 @router.post("/logout")
 async def logout(request: Request) -> Response:
     site = site_of(request)
-    session = site.cookies.read_session(parse_cookies(request.headers.get("cookie", "")))
+    session = site.cookies.read_session(cookies_of(request))
     if session is not None:
         served = site.first
         for name in (OWNER, *(researcher.name for researcher in await _others(site))):
@@ -189,7 +189,7 @@ async def act(request: Request, study: str) -> Response:
 async def known_researcher(request: Request) -> Researcher | None:
     """Who is logged in. A session ends by logging out, after half a day, or with a new password."""
     site = site_of(request)
-    session = site.cookies.read_session(parse_cookies(request.headers.get("cookie", "")))
+    session = site.cookies.read_session(cookies_of(request))
     if session is None:
         return None
     served, since = site.first, site.clock() - RESEARCHER_SECONDS

@@ -8,7 +8,7 @@ import math
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,7 +35,8 @@ _MOST_ADDRESSES = 50_000
 _PERSON_SECONDS = 60 * 24 * 3600
 _SEALED_SECONDS = 3600
 RESEARCHER_SECONDS = 12 * 3600
-RESEARCHER = "eqlab_researcher"
+_OURS_ALONE = "__Host-"
+"""Over https a browser lets no other host, and no plain http page, set a cookie whose name begins so."""
 
 
 class Site:
@@ -67,7 +68,7 @@ class Site:
         return self._minutes[study]
 
     def person(self, request: Request, study: str) -> str | None:
-        return self.cookies.read_person(parse_cookies(request.headers.get("cookie", "")), study)
+        return self.cookies.read_person(cookies_of(request), study)
 
     async def allows(self, request: Request, what: Literal["door", "login", "resume"], whom: str = "") -> bool:
         """The limits by address, which all processes of the server share. At the door loopback is exempt where the
@@ -109,6 +110,10 @@ class Site:
 
 def client_of(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+def cookies_of(request: Request) -> dict[str, list[str]]:
+    return parse_cookies(request.headers.get("cookie", ""))
 
 
 def is_https(request: Request) -> bool:
@@ -208,29 +213,44 @@ class VisitLimiter:
 
 class Cookies:
     """A participant's names only their pseudonym in one study, signed; the researcher's is a random token whose hash
-    the store knows as long as they are logged in."""
+    the store knows as long as they are logged in. Over https they have names that only this host can set."""
 
     def __init__(self, secret: bytes, secure: bool) -> None:
         self._key = derive(secret, "cookie")
         self._secure = secure
+        self._prefix = _OURS_ALONE if secure else ""
+        self.researcher = f"{self._prefix}eqlab_researcher"
 
     # -- participants ------------------------------------------------------------------------------------------
 
     def person_name(self, study: str) -> str:
-        return f"eqlab_{study}"
+        return f"{self._prefix}eqlab_{study}"
 
-    def read_person(self, cookies: dict[str, str], study: str) -> str | None:
-        """Who this is; None for no cookie, a foreign or a forged one."""
-        person, _, signature = cookies.get(self.person_name(study), "").partition(".")
-        good = self._sign(f"person\0{study}\0{person}")
-        return person if person and hmac.compare_digest(signature.encode(), good.encode()) else None
+    def read_person(self, cookies: Mapping[str, Sequence[str]], study: str) -> str | None:
+        """Who this is; None for no cookie, a foreign or a forged one. Nor is anybody believed who is two: of two that
+        we have signed, one was put there by somebody else."""
+        return self._only_person(cookies, self.person_name(study), f"person\0{self._prefix}{study}")
+
+    def read_old_person(self, cookies: Mapping[str, Sequence[str]], study: str) -> str | None:
+        """Over https, who this was to a server before 0.3. Nobody gets such a cookie any more; but a page of another
+        host could have put it there."""
+        return self._only_person(cookies, f"eqlab_{study}", f"person\0{study}") if self._secure else None
+
+    def _only_person(self, cookies: Mapping[str, Sequence[str]], name: str, what: str) -> str | None:
+        people = set()
+        for value in cookies.get(name, ()):
+            person, _, signature = value.partition(".")
+            if person and hmac.compare_digest(signature.encode(), self._sign(f"{what}\0{person}").encode()):
+                people.add(person)
+        return people.pop() if len(people) == 1 else None
 
     def set_person(self, response: Response, study: str, person: str, https: bool) -> None:
-        value = f"{person}." + self._sign(f"person\0{study}\0{person}")
+        value = f"{person}." + self._sign(f"person\0{self._prefix}{study}\0{person}")
         self._set(response, self.person_name(study), value, _PERSON_SECONDS, https)
 
     def forget_person(self, response: Response, study: str) -> None:
-        response.delete_cookie(self.person_name(study), path="/")
+        for name in {self.person_name(study), f"eqlab_{study}"}:
+            response.delete_cookie(name, path="/", secure=self._secure)
 
     def mark(self, study: str, person: str) -> str:
         """A short name under which a browser keeps answers not yet sent, so that two people who share a device do not
@@ -239,16 +259,16 @@ class Cookies:
 
     # -- the researcher ----------------------------------------------------------------------------------------
 
-    def read_session(self, cookies: dict[str, str]) -> str | None:
+    def read_session(self, cookies: Mapping[str, Sequence[str]]) -> str | None:
         """The researcher's session as the store knows it: a hash of what the cookie holds."""
-        token = cookies.get(RESEARCHER, "")
+        token = next(iter(cookies.get(self.researcher, ())), "")
         return hashlib.sha256(token.encode()).hexdigest() if token else None
 
     def set_session(self, response: Response, token: str, https: bool) -> None:
-        self._set(response, RESEARCHER, token, RESEARCHER_SECONDS, https)
+        self._set(response, self.researcher, token, RESEARCHER_SECONDS, https)
 
     def forget_researcher(self, response: Response) -> None:
-        response.delete_cookie(RESEARCHER, path="/")
+        response.delete_cookie(self.researcher, path="/", secure=self._secure)
 
     # -- somebody of whom it is not certain that it is them ------------------------------------------------------
 
