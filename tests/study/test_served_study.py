@@ -10,7 +10,7 @@ from sqlalchemy import event, func, select
 
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import Arrival, ConsentMove, FilledPage, Unknown
-from eqlab.store.engine import scrub
+from eqlab.store.engine import scrub, snapshot
 from eqlab.store.schema import answers, panel_ids, participants
 from eqlab.study.served_study import ServedStudy
 
@@ -233,6 +233,30 @@ def test_whoever_reads_keeps_the_log_from_being_emptied_and_nobody_from_writing(
         served.participation.arrive("h", "en")
         assert cleaning.is_alive()
     cleaning.join()
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_while_a_backup_reads_nobody_is_told_that_all_is_deleted_and_it_is_once_it_has_ended(open_desk, monkeypatch):
+    """VACUUM "succeeds" and leaves rows that an older transaction may still read."""
+    monkeypatch.setattr("eqlab.store.engine._SCRUB", 0.3)
+    monkeypatch.setattr("eqlab.study.served_study._CLEAN_AGAIN", 0.01)
+    served, said = open_desk(), []
+    engine = served.participation.store.engine
+    event.listen(engine, "before_cursor_execute", lambda _, __, words, *___: said.append(words))
+    person = served.participation.arrive("h", "en")
+    take(served.participation, person, until="trial")
+
+    async def deleted():
+        with snapshot(engine) as backup:
+            backup.execute(select(answers)).all()
+            first = await served.erase(person)
+            assert not any(words.startswith("VACUUM") for words in said)
+        while served._cleaning_again is not None:
+            await asyncio.sleep(0.01)
+        return first
+
+    assert asyncio.run(asyncio.wait_for(deleted(), 30)) is False
+    assert sum(words.startswith("VACUUM") for words in said) == 1
 
 
 @pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)

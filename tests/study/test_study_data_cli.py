@@ -356,6 +356,15 @@ def test_erasing_asks_first(eqlab, study, monkeypatch):
     assert eqlab("study", "person", "study.toml", "--person", one)[0] == 0
 
 
+@pytest.mark.parametrize("clean", [True, False])
+def test_erasing_tells_whether_traces_are_left_in_the_files(eqlab, study, monkeypatch, clean):
+    eqlab("study", "lock", "study.toml")
+    (one,) = study("PANEL-ID-ONE")
+    monkeypatch.setattr("eqlab.store.study.records.scrub", lambda *_, **__: clean)
+    said = eqlab("study", "erase", "study.toml", "--person", one, "--yes").out
+    assert ("Traces in the database" in said) is not clean
+
+
 def test_a_changed_plan_is_exploratory_and_cannot_be_locked_again(eqlab, study, tmp_path):
     eqlab("study", "lock", "study.toml")
     study("PANEL-ID-ONE", "PANEL-ID-TWO")

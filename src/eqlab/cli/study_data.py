@@ -331,7 +331,7 @@ def erase(
     and archived logs of the database made before still hold their answers: delete them there too.
     After the plan is locked, erasing somebody who has answered makes the result exploratory; who deletes their own
     answers, on the study's pages, does not."""
-    from eqlab.store.study.records import erase_person, export_person
+    from eqlab.store.study.records import erase_cleanly, export_person
     from eqlab.study.results.analysis import current_user
 
     with begun_study(file, store, data) as participation:
@@ -340,10 +340,12 @@ def erase(
         state = known["participants"][0]["state"]
         if not yes:
             typer.confirm(f"Erase {who} ({state}, {many(len(known['answers']), 'answer')}) for good?", abort=True)
-        gone = erase_person(participation, who, "researcher", current_user())
+        gone, clean = erase_cleanly(participation, who, "researcher", current_user())
     print_text(
         f"Erased: {who} and {many(gone, 'answer')}. Exports and backups made before still hold them: delete them there."
     )
+    if not clean:
+        print_text("Traces in the database's own files go with the next erasure, when no other program reads them.")
 
 
 def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:

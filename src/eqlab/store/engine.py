@@ -46,6 +46,16 @@ _ERASE = {
 """How somebody is erased from a table that has such columns."""
 _SCRUB, _SCRUB_HOLDS = 2.0, 0.1
 """Seconds that emptying the write-ahead log waits for readers, and for which it keeps writers waiting meanwhile."""
+_NOW = text("SELECT txid_snapshot_xmax(txid_current_snapshot()) % 4294967296")
+_OLDER_READERS = text(
+    """SELECT 1 FROM (
+        SELECT unnest(ARRAY[backend_xmin, backend_xid]) AS held FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid() AND (datname IS NULL OR datname = current_database())
+        UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()
+        UNION ALL SELECT xmin FROM pg_replication_slots
+    ) AS transactions WHERE age(held) > age(CAST(:then AS xid)) LIMIT 1"""
+)
+"""Transactions of PostgreSQL that may still see what was deleted before `then`: VACUUM leaves that where it is."""
 _DEADLOCKS = 3
 P = ParamSpec("P")
 _Done = TypeVar("_Done")
@@ -245,12 +255,19 @@ def take_turn(connection: Connection, what: str) -> None:
 
 def scrub(engine: Engine, *, answers: bool = True) -> bool:
     """After an erasure: what was deleted leaves the database's own files too. SQLite's write-ahead log is emptied
-    (False while somebody reads: the next erasure or the end of the program does it), PostgreSQL's dead rows go, and its
-    statistics of what stood in them; without `answers` only of the small tables that know somebody without a place."""
+    (the next erasure or the end of the program does it, if not this time), PostgreSQL's dead rows go, and its
+    statistics of what stood in them; without `answers` only of the small tables that know somebody without a place.
+    False while somebody reads who began before the erasure, or on SQLite at all."""
     with said_plainly(engine):
         if engine.dialect.name != "sqlite":
             tables = (*_OF_ARRIVALS, *(_OF_ANSWERS if answers else ()))
             with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                then = {"then": str(connection.execute(_NOW).scalar_one())}
+                deadline = time.monotonic() + _SCRUB
+                while connection.execute(_OLDER_READERS, then).first() is not None:
+                    if time.monotonic() > deadline:
+                        return False
+                    time.sleep(_SCRUB_HOLDS)
                 connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(tables)}")
             return True
         own = engine.raw_connection()  # a checkpoint needs a connection that is in no transaction
