@@ -26,7 +26,14 @@ from eqlab.store.study.records import clear_simulated, erase_person
 from eqlab.store.study.researchers import note, read_audit, write_note
 from eqlab.store.study.studies import set_status
 from eqlab.study.results import redo_script
-from eqlab.study.results.analysis import _ROOTS, analyse, analysis_code, analysis_libraries, imported_sources
+from eqlab.study.results.analysis import (
+    _ROOTS,
+    analyse,
+    analysis_code,
+    analysis_libraries,
+    imported_sources,
+    log_look,
+)
 from eqlab.study.results.bundle import exported_breaks, redo
 from eqlab.study.results.export import export_all, export_table
 from eqlab.study.results.participants import read_participants
@@ -310,6 +317,33 @@ def test_a_study_closed_early_is_final_too_and_says_so(settled, clock, tmp_path,
     assert not [said for said in found.result.caveats if "preliminary" in said]
     export_all(settled, tmp_path / "out", "ada")
     assert redo_script.analysed(tmp_path / "out") == {one}
+
+
+def test_a_look_before_anybody_has_answered_a_trial_is_none_at_results(settled, clock, tmp_path):
+    analyse(settled, "ada")
+    export_all(settled, tmp_path / "empty", "ada")
+    first = settled.arrive("a", "en")
+    take(settled, first, until="trial")  # the quiz and all that comes before a place says nothing of the trials
+    log_look(settled, "ada", "read")
+    take(settled, first)
+    clock.now += 5
+    set_status(settled, "closed", "ada")
+    clock.now += 5
+    label, kept, found = sample(settled)
+    assert (label, kept, found.standing.looks) == ("confirmatory", {first}, ())
+    assert found.standing.reason.endswith("nobody had looked at results before")
+    assert [one.action for one in read_audit(settled.store, "small")].count("analysed") == 2  # all looks are kept
+    out = tmp_path / "out"
+    export_all(settled, out, "ada")
+    assert exported_breaks(out, 0.0) == []
+
+
+@pytest.mark.parametrize("detail", [{}, {"answered": 1}, {"answered": None}])
+def test_a_look_that_does_not_tell_that_there_was_nothing_to_see_saw_results(settled, clock, detail):
+    write_note(settled.store, clock.now, "ada", "analysed", "small", done=0, planned=2, label="interim", **detail)
+    rate(settled, "a", (1, 2, 3))
+    set_status(settled, "closed", "ada")
+    assert sample(settled)[0] == "exploratory"
 
 
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)

@@ -1,20 +1,23 @@
 """Kinds of study: each is checked, dealt, simulated with a known truth and analysed; and their registry."""
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 from made_studies import made, rehearsed, study_text, write_replies
 
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.studied import StudyKind, Worded
+from eqlab.core.studied import Analysed, StudyKind, Worded
 from eqlab.store.store import Store
 from eqlab.study import kinds
 from eqlab.study.file import read_study
 from eqlab.study.overview import overview, power_of, warnings
 from eqlab.study.results import analysis
 from eqlab.study.results.analysis import people_result
+from eqlab.study.results.participants import scored_of
 from eqlab.study.simulation.simulate import recovered
+from eqlab.tables.cells import p_text
 
 SCALES = "".join(
     f'[[scale]]\nkey = "{key}"\ntext = "How {key}?"\nlow = 1\nhigh = {high}\nends = ["not at all", "fully"]\n{more}\n'
@@ -174,6 +177,43 @@ def test_strengths_are_found_again_ties_and_places_aside(make):
     places = {one.name: one for one in found.result.estimates}
     assert places["first place"].low < 0.2 < places["first place"].high
     assert places["ties"].value > 10
+
+
+def at_level(design, alpha):
+    return replace(design, study=replace(design.study, analysis=replace(design.study.analysis, alpha=alpha)))
+
+
+@pytest.mark.parametrize(("alpha", "effect"), [(0.01, 0.3), (0.3, 0.3), (0.01, 0.6), (0.3, 0.1), (0.05, 0.1)])
+def test_the_sentence_on_choices_judges_at_the_plans_level_as_its_table_does(make, alpha, effect):
+    design = at_level(make("pairwise", tables="[places]\nbatch_size = 12\npeople_per_batch = 2\n"), alpha)
+    found = people_result(design, analysis.select_sample(rehearsed(design, 8, effect), ()).kept)
+    (contrast,), (row,) = found.contrasts, found.planned[0].rows
+    different = contrast.p < alpha
+    assert row[-1] == ("yes" if different else "no")
+    assert ("they prefer b to a" in found.result.sentence) is different
+    assert f"{100 * (1 - alpha):g} % interval {contrast.low:z.2f} to {contrast.high:z.2f}" in found.result.sentence
+    assert (contrast.low > 0 or contrast.high < 0) is different  # one test, one interval
+
+
+def test_choices_are_judged_against_the_planned_reference_among_all_that_was_planned(make):
+    design = make("pairwise", arms=("a", "b", "c"), tables="[places]\nbatch_size = 12\npeople_per_batch = 4\n")
+    kept = analysis.select_sample(rehearsed(design, 48, 0.3), ()).kept
+
+    scored = scored_of(design.run.id, kept, "rating")
+
+    def without(arm):
+        left = tuple(one for one in scored if arm not in one.trial.key["arms"])
+        return kinds.find_kind("pairwise").result(design, Analysed(left))
+
+    two = without("c")
+    (found,) = two.contrasts
+    assert found.p_holm == pytest.approx(min(1.0, 2 * found.p))  # two were planned
+    assert f"p = {p_text(found.p_holm)} after Holm" in two.result.sentence
+    assert "No analysed rating belongs to 'c'." in two.result.caveats
+    none = without("a")
+    assert none.contrasts == ()
+    assert none.result.headline.value is None
+    assert none.result.sentence.startswith("No analysed rating belongs to 'a', with which the plan compares")
 
 
 def test_without_ties_there_are_two_answers(make):

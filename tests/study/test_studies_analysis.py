@@ -6,6 +6,8 @@ import pytest
 from msgspec import structs
 from small_study import RATING, small_design
 
+from eqlab.analysis.ordinal_likelihood import FitError
+from eqlab.benchmarks.rating import people
 from eqlab.core.forms import Form, Scale
 from eqlab.core.studied import Recovered, Truth, recovered_contrast
 from eqlab.core.study import AnalysisPlan
@@ -142,6 +144,17 @@ def test_another_arm_does_not_take_the_place_of_a_reference_that_nobody_rated(sc
 def test_alpha_of_the_plan_widens_the_interval_and_moves_the_verdict():
     strict = rehearsed(effect=0.4, plan=AnalysisPlan(alpha=0.001)).planned[0]
     assert strict.low < strict.estimate.low < strict.estimate.high < strict.high
+
+
+def test_where_the_plans_model_cannot_be_fitted_nothing_else_decides_in_its_place(monkeypatch):
+    def refuse(*args, **more):
+        raise FitError("no")
+
+    monkeypatch.setattr(people, "decide", refuse)
+    found = rehearsed()
+    assert found.planned == ()
+    assert found.result.sentence.endswith("The arms cannot be compared: no model of the ratings could be fitted.")
+    assert "more often" not in found.result.sentence
 
 
 def test_three_arms_are_corrected_together():

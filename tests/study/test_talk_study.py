@@ -11,7 +11,7 @@ from eqlab.benchmarks.dialogue.talked import talks_of
 from eqlab.comparison.speakers import Talk, compare_speakers, talks_in
 from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.studied import Truth
+from eqlab.core.studied import PeopleResult, Truth
 from eqlab.store.store import Store
 from eqlab.study.build_design import design_of
 from eqlab.study.file import read_study
@@ -276,6 +276,9 @@ def test_the_plan_decides_at_its_own_level(design):
     (one,) = found.planned
     assert one.low < one.estimate.low
     assert "99 % interval" in found.result.sentence
+    made_of = PeopleResult(found.result, (replace(one, p=0.03, p_holm=0.03),))
+    (shown,) = find_kind("talk").recovered(strict, Truth(12.0), made_of)
+    assert shown.told is False  # its 95 % interval leaves out 0
     asked = next(question for question in questions(strict, found.standing) if question.key == "analyses")
     assert asked.answer.startswith(f"'{one.arm}' against '{one.reference}': final emotion, one value a person")
     assert "alpha = 0.01. The headline" in asked.answer

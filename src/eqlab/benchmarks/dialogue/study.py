@@ -44,6 +44,7 @@ from eqlab.core.studied import (
     StudyForm,
     StudyPages,
     Truth,
+    recovered_contrast,
 )
 from eqlab.core.study import Study, TalkTerms
 from eqlab.core.trials import Message, Trial
@@ -272,9 +273,8 @@ class TalkStudy:
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
         headline = found.result.headline
         if found.contrasts:
-            return tuple(
-                Recovered(contrast.estimate.name, truth.effect, contrast.estimate) for contrast in found.contrasts
-            )
+            alpha = design.study.analysis.alpha
+            return tuple(recovered_contrast(contrast, truth, alpha) for contrast in found.contrasts)
         if headline.value is None or (len(design.arms) > 1 and terms_of(design.study).person == "speaker"):
             return ()
         speaking = terms_of(design.study).person == "speaker"

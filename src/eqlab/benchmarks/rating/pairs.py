@@ -14,9 +14,8 @@ from eqlab.analysis.comparison import paired
 from eqlab.analysis.intervals import mean_bounds, mean_estimate, proportion_estimate
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal_likelihood import FitError
-from eqlab.analysis.special import stdtrit
 from eqlab.benchmarks.common.people import contrast_table, corrected
-from eqlab.benchmarks.rating.people import FOLLOWS, WHY_NO_POINTS
+from eqlab.benchmarks.rating.people import FOLLOWS, WHY_NO_POINTS, contrast_numbers
 from eqlab.benchmarks.rating.powered import wins_table
 from eqlab.benchmarks.rating.rated import HUMAN, Outcome, RatedReply, arms_of, unread_caveats
 from eqlab.benchmarks.rating.strengths import (
@@ -40,7 +39,7 @@ _OTHERS = OfOthers("Empathy", "replies called Good", (), HUMAN)
 NO_LEVEL = "A preference has no level: both replies may be good, or both bad."
 
 
-def _readable(ratings: Sequence[RatedReply]) -> list[RatedReply]:
+def readable(ratings: Sequence[RatedReply]) -> list[RatedReply]:
     return [reply for reply in ratings if reply.value is not None]
 
 
@@ -95,7 +94,7 @@ def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOp
                 len(every),
                 note="a judge that always says tie has 100 %",
             ),
-            proportion_estimate("ties", sum(reply.value == 2 for reply in ratings), len(_readable(ratings))),
+            proportion_estimate("ties", sum(reply.value == 2 for reply in ratings), len(readable(ratings))),
             *(cell for table in beside_people for row in table.rows for cell in row if isinstance(cell, Estimate)),
         ),
         tables=(
@@ -168,7 +167,7 @@ def _first_place(ratings: Sequence[RatedReply]) -> Estimate:
     by_prompt = grouped(
         (reply.prompt, 2 * reply.first_points - 1) for reply in ratings if reply.first_points is not None
     )
-    name, n = "first reply preferred over second", len(_readable(ratings))
+    name, n = "first reply preferred over second", len(readable(ratings))
     if not by_prompt:
         return Estimate(name, None, 0, unit="points", digits=1)
     sums = np.array([sum(values) for values in by_prompt.values()])
@@ -235,9 +234,11 @@ def _preference_sentence(
     return text
 
 
-def _preferring(arm: str, reference: str, share: Estimate, even: float, p: float | None, ending: str = "s") -> str:
+def _preferring(
+    arm: str, reference: str, share: Estimate, even: float, p: float | None, alpha: float = 0.05, ending: str = "s"
+) -> str:
     """p: corrected for all pairs that the sentence speaks of."""
-    if p is None or p >= 0.05 or share.value is None or share.value == even:
+    if p is None or p >= alpha or share.value is None or share.value == even:
         return f"show{ending} no clear preference between {arm} and {reference}"
     better, other = (arm, reference) if share.value > even else (reference, arm)
     return f"prefer{ending} {better} to {other}"
@@ -247,7 +248,7 @@ def _preferring(arm: str, reference: str, share: Estimate, even: float, p: float
 
 
 def people_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOptions) -> Outcome:
-    choices, arms, reference = _readable(ratings), arms_of(ratings), options.reference
+    choices, arms, reference = readable(ratings), arms_of(ratings), options.reference
     people = len({reply.rater for reply in choices})
     fit, why = _people_fitted(choices)
     reference = reference if reference in arms else (arms[0] if arms else "")
@@ -257,7 +258,7 @@ def people_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
     headline = Estimate("log-odds of being chosen", None, len(choices), note="see the tables")
     return Outcome(
         title="Replies in pairs, chosen by people",
-        sentence=_choices_sentence(people, len(choices), contrasts),
+        sentence=choices_words(choices, contrasts, 0.05),
         headline=contrasts[0].estimate if len(contrasts) == 1 else headline,
         score_range=(-5.0, 5.0),
         estimates=(
@@ -288,22 +289,19 @@ def pair_contrasts(
 ) -> tuple[tuple[Contrast, ...], Table]:
     """Every arm against the reference, of which so many were planned: log-odds of being chosen, the first place taken
     out."""
-    choices = _readable(ratings)
+    choices = readable(ratings)
     fit, why = _people_fitted(choices)
     found: list[Contrast] = []
     if fit is not None and reference in fit.names:
         p, place = fit.pairs().p, {name: index for index, name in enumerate(fit.names)}
-        df = min(len({reply.prompt for reply in choices}), len({reply.rater for reply in choices})) - 1
-        reach = float(stdtrit(max(df, 1), 1 - alpha / 2))
         for arm in sorted(set(fit.names) - {reference}):
-            gap = fit.difference(arm, reference)
+            gap, own = fit.difference(arm, reference), fit.difference(arm, reference, 1 - alpha)
             p_value = float(p[place[arm], place[reference]])
-            if gap.value is None or gap.se is None or np.isnan(p_value):
+            if own.low is None or own.high is None or np.isnan(p_value):
                 why = "There are too few prompts for an interval."
                 continue
             named = Estimate(f"log-odds, {arm} − {reference}", gap.value, len(choices), gap.se, gap.low, gap.high)
-            low, high = gap.value - reach * gap.se, gap.value + reach * gap.se
-            found.append(Contrast(arm, reference, named, p_value, p_value, low, high))
+            found.append(Contrast(arm, reference, named, p_value, p_value, own.low, own.high))
     contrasts = corrected(found, planned)
     note = f"Bradley–Terry with ties and the first place; errors over prompts and people (two-way jackknife). {why}"
     return contrasts, contrast_table(contrasts, "replies by", "log-odds of being chosen", alpha, note.strip())
@@ -320,20 +318,19 @@ def _people_fitted(choices: Sequence[RatedReply]) -> tuple[Strengths | None, str
         return None, str(error)
 
 
-def _choices_sentence(people: int, n: int, contrasts: Sequence[Contrast]) -> str:
-    if not n:
+def choices_words(ratings: Sequence[RatedReply], contrasts: Sequence[Contrast], alpha: float) -> str:
+    """Whom people prefer, by the corrected p and nothing else."""
+    choices = readable(ratings)
+    if not choices:
         return "Nobody has chosen anything yet."
-    said = []
-    for contrast in contrasts:
-        gap = contrast.estimate
-        bounds = (
-            "no interval"
-            if gap.low is None
-            else f"log-odds {gap.value:+.2f}, 95 % interval {gap.low:z.2f} to {gap.high:z.2f}"
-        )
-        said.append(f"they {_preferring(contrast.arm, contrast.reference, gap, 0, contrast.p_holm, '')} ({bounds})")
+    people = len({reply.rater for reply in choices})
+    said = [
+        f"they {_preferring(one.arm, one.reference, one.estimate, 0, one.p_holm, alpha, '')} "
+        f"{contrast_numbers(one, alpha)}"
+        for one in contrasts
+    ]
     return (
-        f"{many(people, 'person', 'people')} made {many(n, 'choice')} between two replies: "
+        f"{many(people, 'person', 'people')} made {many(len(choices), 'choice')} between two replies: "
         f"{'; '.join(said) or 'no strength could be fitted'}."
     )
 

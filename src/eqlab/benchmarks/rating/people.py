@@ -156,11 +156,15 @@ def planned_words(found: Sequence[Contrast], alpha: float, unit: str = "log-odds
     return f"{said}."
 
 
-def _contrast_words(one: Contrast, alpha: float, unit: str) -> str:
-    value = one.estimate.value or 0.0
+def contrast_numbers(one: Contrast, alpha: float, unit: str = "log-odds") -> str:
     holm_p = p_text(one.p_holm)
     p = f"p {holm_p}" if holm_p.startswith("<") else f"p = {holm_p}"
-    numbers = f"({unit} {value:+.2f}, {100 * (1 - alpha):g} % interval {one.low:.2f} to {one.high:.2f}; {p} after Holm)"
+    bounds = f"{100 * (1 - alpha):g} % interval {one.low:z.2f} to {one.high:z.2f}"
+    return f"({unit} {one.estimate.value or 0.0:+.2f}, {bounds}; {p} after Holm)"
+
+
+def _contrast_words(one: Contrast, alpha: float, unit: str) -> str:
+    value, numbers = one.estimate.value or 0.0, contrast_numbers(one, alpha, unit)
     scale = one.estimate.name.removeprefix("log-odds, ").rpartition(": ")[0]
     on = f" on {scale}" if scale and unit == "log-odds" else ""
     if one.p_holm >= alpha:

@@ -18,7 +18,7 @@ from eqlab.benchmarks.rating import people as people_results
 from eqlab.benchmarks.rating import trials as words_of
 from eqlab.benchmarks.rating.arm_shares import arm_shares
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.pairs import pair_contrasts
+from eqlab.benchmarks.rating.pairs import choices_words, pair_contrasts, readable
 from eqlab.benchmarks.rating.people import (
     moderation_table,
     of_planned_arms,
@@ -27,7 +27,7 @@ from eqlab.benchmarks.rating.people import (
     planned_words,
     scale_contrasts,
 )
-from eqlab.benchmarks.rating.rated import GivenRating, as_result, given, rated
+from eqlab.benchmarks.rating.rated import GivenRating, arms_of, as_result, given, rated
 from eqlab.benchmarks.rating.trials import FILE, PAIRWISE, SCALES, choose, from_jsonl, pair_key, single
 from eqlab.core.benchmark import OptionHelp, ReplyRow
 from eqlab.core.design import Batch, Design
@@ -140,7 +140,7 @@ class RatingStudy:
             return PeopleResult(of_planned_arms(found, arms_named(design), arms, reference), contrasts, (planned,))
         contrasts, why = planned_contrasts(ratings, reference, others, alpha)
         scored = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
-        if contrasts:
+        if len(arms) > 1:
             shares = arm_shares(ratings, arms, lambda one: one.rater)
             said = people_results.shares_words(shares, len({rating.rater for rating in ratings}))
             scored = replace(scored, sentence=f"{said}. {planned_words(contrasts, alpha)}")
@@ -346,9 +346,13 @@ class PairwiseStudy:
         reference = reference_of(design)
         (asked,) = design.run.benchmarks
         alpha, others = design.study.analysis.alpha, len(arms_named(design)) - 1
-        contrasts, table = pair_contrasts(rated(people.scored), reference, others, alpha)
-        found = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
-        return PeopleResult(found, contrasts, (table,))
+        replies = readable(rated(people.scored))
+        contrasts, table = pair_contrasts(replies, reference, others, alpha)
+        scored = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
+        found = replace(scored, sentence=choices_words(replies, contrasts, alpha))
+        return PeopleResult(
+            of_planned_arms(found, arms_named(design), arms_of(replies), reference), contrasts, (table,)
+        )
 
     def recovered(self, design: Design, truth: Truth, people_result: PeopleResult) -> Sequence[Recovered]:
         return tuple(

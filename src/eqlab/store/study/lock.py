@@ -367,7 +367,9 @@ def _relocked(lock: Lock, entries: Sequence[AuditEntry]) -> bool:
 
 
 def _early_look(entry: AuditEntry) -> bool:
-    return bool(entry.detail.get("done", 0) < entry.detail.get("planned", 0))
+    """Whether there were results to see, and not yet all. Looks from before it was kept saw some."""
+    seen = entry.detail.get("answered") != 0
+    return seen and bool(entry.detail.get("done", 0) < entry.detail.get("planned", 0))
 
 
 def differences(locked: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -88,6 +88,7 @@ def current_standing(participation: Participation) -> PlanStanding:
 def log_look(participation: Participation, who: str, action: str, stands: PlanStanding | None = None) -> str:
     """`action` is analysed, exported, published or read. Returns what the results may be called."""
     stands = stands or current_standing(participation)
+    nothing = {"answered": 0} if stands.first_answer_at is None else {}
     write_note(
         participation.store,
         participation.clock(),
@@ -97,6 +98,7 @@ def log_look(participation: Participation, who: str, action: str, stands: PlanSt
         done=stands.done,
         planned=stands.planned,
         label=stands.label,
+        **nothing,
     )
     return stands.label
 
