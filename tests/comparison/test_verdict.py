@@ -11,7 +11,7 @@ from msgspec import structs
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.comparison.contender import REFERENCE, Contender, contender, lost_of, told_apart, why_no_rank
 from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.verdict import ALPHA, pair, paired_on, rank
+from eqlab.comparison.verdict import ALPHA, NamedPairs, pair, paired_on, rank
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
 
 
@@ -405,3 +405,27 @@ def test_short_forms_are_compared_by_the_interval_that_takes_questions_for_a_sam
 
 def equals(seed):
     return [one(f"m{k}", drawn(1000 * seed + k, n=20)) for k in range(12)]
+
+
+def test_pairs_by_name_are_a_set_in_a_byte_each():
+    flags = np.zeros((4000, 4000), dtype=bool)
+    flags[0, 1:] = True
+    names = [f"m{number}" for number in range(4000)]
+    pairs = NamedPairs(names, flags)
+    assert len(pairs) == 3999
+    assert ("m0", "m3999") in pairs
+    assert not {("m1", "m0"), ("m0", "m0"), ("m0", "x"), "m0", None} & pairs
+    assert pairs == {("m0", name) for name in names[1:]}
+    fewer = flags.copy()
+    fewer[0, 2:] = False
+    assert pairs.among(names, fewer) == {("m0", "m1")} < pairs
+    assert pairs.among(["m5", "m0"], np.ones((2, 2), dtype=bool)) == {("m0", "m5")}
+    assert all(not isinstance(kept, set | frozenset) for kept in vars(pairs).values())
+
+
+def test_a_verdict_on_many_holds_no_set_of_pairs():
+    random = np.random.default_rng(4)
+    every = [one(f"m{k}", random.normal(50 + k, 5, 40)) for k in range(60)]
+    found = rank(every)
+    assert len(found.apart) > 1000
+    assert found.apart.flags.nbytes + found.leads.flags.nbytes + found.jointly_apart.flags.nbytes == 3 * 60 * 60

@@ -7,7 +7,7 @@ from eqlab.analysis.comparison import least, paired
 from eqlab.analysis.intervals import mean_bounds
 from eqlab.analysis.multiplicity import holm
 from eqlab.comparison.contender import REFERENCE, Contender
-from eqlab.comparison.verdict import ALPHA, Pair, Verdict, paired_on
+from eqlab.comparison.verdict import ALPHA, NamedPairs, Pair, Verdict, paired_on
 from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Result, best_baseline, goodness
@@ -46,7 +46,7 @@ def _first(verdict: Verdict, things: str) -> str:
     if len(ranked) == 2:
         return pair_sentence(verdict.pair(ranked[0].name, ranked[1].name), things)
     rest = [contender for contender in ranked if contender not in first]
-    jointly = verdict.jointly_apart if rest else frozenset()  # a sentence about several holds for all of them at once
+    jointly = verdict.jointly_apart if rest else NamedPairs()  # a sentence about several holds for all of them at once
     clear = all((a.name, b.name) in jointly for a in first for b in rest)
     after = [b for b in rest if any((a.name, b.name) in jointly for a in first)]
     alike = not any((a.name, b.name) in verdict.apart for a, b in permutations(first, 2))
@@ -78,13 +78,12 @@ def _not_given(verdict: Verdict) -> list[str]:
     """Who leads by answers that it did not give; of two alone the sentence on the pair says it."""
     if len(verdict.ranked) < 3:
         return []
-    leading: list[tuple[Contender, list[Contender]]] = []
-    for standing in verdict.ranked:
-        behind = [
-            two.contender for two in verdict.ranked if (standing.contender.name, two.contender.name) in verdict.leads
-        ]
-        if behind and standing.contender.lost:
-            leading.append((standing.contender, behind))
+    after: dict[str, list[Contender]] = {}
+    for one, other in verdict.leads:
+        after.setdefault(one, []).append(verdict.of(other).contender)
+    leading = [
+        (verdict.of(name).contender, behind) for name, behind in after.items() if verdict.of(name).contender.lost
+    ]
     if len(leading) > 1:
         named = [f"{_name(contender)} ({contender.lost.words})" for contender, _ in leading if contender.lost]
         return [

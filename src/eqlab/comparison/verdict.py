@@ -10,8 +10,8 @@ And none that rests on answers which were not given: who is better must be so wi
 failed answers as the worst that their forms allow (`Pair.leads`, ranks `at_worst`), so that refusing is no gain."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from itertools import pairwise as pairwise_of
@@ -24,7 +24,7 @@ from eqlab.analysis.comparison import Difference, cluster_points, items_needed, 
 from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.ranks import adjusted_p, comparable, one_against, pairwise, rank_sets
+from eqlab.analysis.ranks import Pairwise, adjusted_p, comparable, one_against, pairwise, rank_sets
 from eqlab.analysis.special import ndtr
 from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate, Rank, goodness
@@ -208,13 +208,51 @@ class Standing:
     """The range with all lost answers as the worst that their forms allow; None where nobody has lost any."""
 
 
+class NamedPairs(Set[tuple[str, str]]):
+    """A set of pairs of names, kept as a byte for every possible pair: of 4,000 names 16 MB, where a set of tuples
+    may take a gigabyte."""
+
+    __hash__ = Set._hash
+
+    def __init__(self, names: Sequence[str] = (), flags: Flags | None = None) -> None:
+        self.flags = np.zeros((len(names), len(names)), dtype=bool) if flags is None else flags
+        self._names = tuple(names)
+        self._place = {name: place for place, name in enumerate(names)}
+
+    @classmethod
+    def _from_iterable(cls, pairs: Iterable[tuple[str, str]]) -> Set[tuple[str, str]]:  # type: ignore[override]
+        return frozenset(pairs)
+
+    def __contains__(self, pair: object) -> bool:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            return False
+        one, other = self._place.get(pair[0]), self._place.get(pair[1])
+        return one is not None and other is not None and bool(self.flags[one, other])
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        for one, row in zip(self._names, self.flags, strict=True):
+            for other in np.flatnonzero(row):
+                yield one, self._names[other]
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.flags))
+
+    def __repr__(self) -> str:
+        return f"{set(self)}"
+
+    def among(self, names: Sequence[str], flags: Flags) -> "NamedPairs":
+        """Those of them that these flags, by these names, have too."""
+        places = [self._place[name] for name in names]
+        return NamedPairs(names, self.flags[np.ix_(places, places)] & flags)
+
+
 @dataclass(frozen=True)
 class Verdict:
     standings: tuple[Standing, ...]
     """Ranked ones first, by the score that refusing cannot raise (`Contender.certain`), best first; then the others."""
-    apart: frozenset[tuple[str, str]] = frozenset()
+    apart: NamedPairs = field(default_factory=NamedPairs)
     """(better, worse) by name: every two of the ranked ones that `pair` tells apart."""
-    leads: frozenset[tuple[str, str]] = frozenset()
+    leads: NamedPairs = field(default_factory=NamedPairs)
     """(first, second) by name: first is better on what it answered, and not with its lost answers as the worst."""
 
     @cached_property
@@ -231,15 +269,14 @@ class Verdict:
         return {standing.contender.name: standing for standing in self.standings}
 
     @cached_property
-    def jointly_apart(self) -> frozenset[tuple[str, str]]:
+    def jointly_apart(self) -> NamedPairs:
         """(better, worse) by name: those of `apart` that hold all at once with 95 %, as sentences about all must."""
         contenders = [standing.contender for standing in self.ranked]
         if len(contenders) <= 2:
             return self.apart
         table = _table(contenders)
-        above = rank_sets(table, claim="all").above if table is not None else _holm_all(_alone(contenders)[0].p)
-        pairs = {(contenders[j].name, contenders[k].name) for j, k in np.argwhere(above).tolist()}
-        return self.apart & pairs
+        above = rank_sets(table, claim="all").above if table is not None else _holm_all(_alone(contenders).p)
+        return self.apart.among([contender.name for contender in contenders], above)
 
     def of(self, name: str) -> Standing:
         return self._by_name[name]
@@ -273,16 +310,16 @@ def rank(contenders: Sequence[Contender], *, joint: bool = False) -> Verdict:
     """The verdict on some contenders with different names."""
     ranked = sorted((contender for contender in contenders if contender.ranked), key=_order)
     found: list[Rank] = []
-    apart: frozenset[tuple[str, str]] = frozenset()
-    leads: frozenset[tuple[str, str]] = frozenset()
+    apart = leads = NamedPairs()
     together: Sequence[Rank | None] = [None] * len(ranked)
     less: Sequence[Rank | None] = [None] * len(ranked)
     if ranked:
-        alone, table = _alone(ranked)
-        apart = frozenset((ranked[j].name, ranked[k].name) for j, k in np.argwhere(alone.above).tolist())
-        leads = frozenset((ranked[j].name, ranked[k].name) for j, k in np.argwhere(alone.leads).tolist())
-        found = _each(len(ranked), alone, table)
-        together = _jointly(alone, table) if joint else together
+        alone = _alone(ranked)
+        names = [contender.name for contender in ranked]
+        apart, leads = NamedPairs(names, alone.above), NamedPairs(names, alone.leads)
+        found = _each(alone)
+        together = _jointly(alone) if joint else together
+        del alone  # as large as all pairs
     if any(contender.lost for contender in ranked):
         places = {
             standing.contender.name: standing.rank
@@ -310,16 +347,20 @@ class _Alone:
     p: npt.NDArray[np.float64]
     leads: Flags
     """leads[j, k]: j is better than k on what it answered, and not with its lost answers as the worst."""
+    table: Floats | None = None
+    """The points, if all of them can be paired."""
+    pairs: Pairwise | None = None
+    """What was found from them."""
 
 
-def _alone(ranked: Sequence[Contender]) -> tuple[_Alone, npt.NDArray[np.float64] | None]:
-    """With the table of points, if all of them can be paired: then it takes a few matrix products."""
+def _alone(ranked: Sequence[Contender]) -> _Alone:
+    """A few matrix products, if all of them can be paired."""
     table = _table(ranked)
     if table is not None:
         found = pairwise(table)
         above = comparable(table, found) & (found.p < ALPHA) & (found.difference > 0)
         leads = above & ~_stands(ranked, table, above)
-        return _Alone(above & ~leads, found.p, leads), table
+        return _Alone(above & ~leads, found.p, leads, table, found)
     size = len(ranked)
     above, p = np.zeros((size, size), dtype=bool), np.full((size, size), np.nan)
     leads = above.copy()
@@ -330,7 +371,7 @@ def _alone(ranked: Sequence[Contender]) -> tuple[_Alone, npt.NDArray[np.float64]
             above[(j, k) if one.better is ranked[j] else (k, j)] = True
         if one.leads is not None:
             leads[(j, k) if one.leads is ranked[j] else (k, j)] = True
-    return _Alone(above, p, leads), None
+    return _Alone(above, p, leads)
 
 
 def _stands(ranked: Sequence[Contender], table: npt.NDArray[np.float64], above: Flags) -> Flags:
@@ -373,24 +414,27 @@ def _units(ranked: Sequence[Contender], items: Sequence[str], points: Floats) ->
     return cluster_points(points, codes([clusters.get(item, item) for item in items])) if clusters else points
 
 
-def _each(size: int, alone: _Alone, table: npt.NDArray[np.float64] | None) -> list[Rank]:
+def _each(alone: _Alone) -> list[Rank]:
+    size = len(alone.above)
     if size <= 2:  # one pair: nothing to correct for
         up, down = alone.above, alone.above.T
-    elif table is not None:
-        sets = rank_sets(table)
+    elif alone.table is not None:
+        sets = rank_sets(alone.table, found=alone.pairs)
         up, down = sets.above & alone.above, sets.below & alone.above.T
     else:
         certain = np.array([_holm_row(alone.p[k]) for k in range(size)]).T  # certain[j, k]: in k's own family
         up, down = certain & alone.above, certain & alone.above.T
     # the best one has rank 1, which its range holds with 95 %: so it is among those whose range begins with 1
-    return [(1 + int(up[:, k].sum()), size - int(down[:, k].sum())) for k in range(size)]
+    return [(1 + int(above), size - int(below)) for above, below in zip(up.sum(axis=0), down.sum(axis=0), strict=True)]
 
 
-def _jointly(alone: _Alone, table: npt.NDArray[np.float64] | None) -> list[Rank]:
+def _jointly(alone: _Alone) -> list[Rank]:
     size = len(alone.above)
     above = alone.above
-    if size > 2:
-        above = above & (rank_sets(table, claim="all").above if table is not None else _holm_all(alone.p))
+    if size > 2 and alone.table is not None:
+        above = above & rank_sets(alone.table, claim="all", found=alone.pairs).above
+    elif size > 2:
+        above = above & _holm_all(alone.p)
     return [(1 + int(above[:, k].sum()), size - int(above[k].sum())) for k in range(size)]
 
 
