@@ -212,19 +212,38 @@ def result_of(known: Known, job: Job, revision: str = "", in_full: Chosen | None
     """One result of a run. `revision`: what its answers are known by, where figures without texts will do; they are
     kept then, and taken from what was kept. `in_full`: the items that come with their words all the same."""
     stored, subject, asked = job
-    model = next((model for model in stored.config.models if model.subject == subject), None)
-    context = StoreContext(known, asked, model)
+    context = _context(known, job)
     kept = _kept(known, job, context, revision) if revision else None
-    result = None
-    if kept is not None:
-        result = _with_texts(known, job, kept, in_full) if in_full else kept.result
+    result = _of_kept(known, job, kept, in_full) if kept else None
     if result is None:
         answers = known.store.scored(stored.id, subject, asked.name)
-        result, scored = _answered(subject, asked, answers, context, model)
+        result, scored = _answered(subject, asked, answers, context, context.model)
         if revision or in_full:
             again = kept is not None and in_full is not None and in_full(kept.result) is None
             result = _without_texts(known, job, context, "" if again else revision, result, scored, in_full)
-    result = _finished(result, asked, context)
+    return _with_study(known, job, _finished(result, asked, context))
+
+
+def kept_result(known: Known, job: Job, revision: str, in_full: Chosen | None) -> Result | None:
+    """The same from what was kept alone; None where answers must be scored for it."""
+    context = _context(known, job)
+    kept = _kept(known, job, context, revision) if revision else None
+    result = _of_kept(known, job, kept, in_full) if kept else None
+    return None if result is None else _with_study(known, job, _finished(result, job[2], context))
+
+
+def _context(known: Known, job: Job) -> StoreContext:
+    stored, subject, asked = job
+    return StoreContext(known, asked, next((one for one in stored.config.models if one.subject == subject), None))
+
+
+def _of_kept(known: Known, job: Job, kept: Kept, in_full: Chosen | None) -> Result | None:
+    return _with_texts(known, job, kept, in_full) if in_full else kept.result
+
+
+def _with_study(known: Known, job: Job, result: Result) -> Result:
+    """With what is to be said of people who are not counted."""
+    stored, subject, asked = job
     if subject == PEOPLE:
         result = replace(result, caveats=(*_of_study(known, stored.id), *result.caveats))
     passed_over = (f"What people said in {study}, is not used here before it is complete or closed."
@@ -271,6 +290,8 @@ def _with_texts(known: Known, job: Job, kept: Kept, in_full: Chosen) -> Result |
     named = [(items[place].trial, items[place].repeat) for place in places]
     answered = known.store.scored(stored.id, subject, asked.name, named=named)
     scored = {(one.trial.id, one.repeat): one for one in answered}
+    if not scored.keys() >= set(named):
+        return None
     for place in places:
         item = items[place]
         items[place] = _told(item, scored[item.trial, item.repeat], asked, by_item=kept.texts[place])
