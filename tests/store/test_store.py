@@ -105,6 +105,8 @@ def test_every_attempt_comes_back_as_it_was(store):
     assert empty.attempts == ()
     assert given.attempts[0].status == "unparseable"
     assert given.attempts[1] == full
+    both = [(empty.trial.id, 0), (given.trial.id, 0)]
+    assert list(store.scored(config().id, "model:b", "eqbench", named=both)) == [given]
 
 
 def test_nothing_is_overwritten(store):

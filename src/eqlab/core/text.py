@@ -80,8 +80,8 @@ def number(value: float | None, digits: int = 2, unit: str = "") -> str:
     if value is None or not math.isfinite(value):
         return UNDEFINED
     text = f"{value:.{digits}f}"
-    if float(text) == 0:
-        text = text.removeprefix("-")
+    if text.startswith("-") and float(text) == 0:
+        text = text[1:]
     return f"{text} {unit}" if unit else text
 
 

@@ -9,9 +9,11 @@ from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
+from eqlab.benchmarks.registry import load
+from eqlab.core.benchmark import Talks
 from eqlab.core.results import Result
 from eqlab.runs.context import Known
-from eqlab.runs.score import Chosen, Job, result_of
+from eqlab.runs.score import Chosen, Job, kept_result, result_of
 from eqlab.store.access import open_sqlite_reader
 from eqlab.store.kept_scores import KeptScores
 from eqlab.store.reader import Reader, StoredRun
@@ -108,15 +110,25 @@ def _in_parallel(
     in_full: Chosen | None,
 ) -> list[Result]:
     """Results in the order of the jobs. Workers begin with the first, this process with the last, until they meet;
-    benchmark by benchmark, so that few processes load the same one and read its trials."""
+    benchmark by benchmark, so that few processes load the same one and read its trials. Talks come first, which are
+    never kept; what is kept, this process reads by itself, which takes no longer than to be handed it."""
     kinds = {name: place for place, name in enumerate(dict.fromkeys(config.name for _, _, config in jobs))}
-    order = sorted(range(len(jobs)), key=lambda place: kinds[jobs[place][2].name])
-    given = [(jobs[place], revisions[jobs[place][0].id], in_full) for place in order]
-    submitted = [workers.submit(_result_in_worker, known.store.where, *one) for one in given]
+    given = [(job, revisions[job[0].id], in_full) for job in jobs]
+    ordered = sorted(range(len(jobs)), key=lambda place: kinds[jobs[place][2].name])
+    talks = {place for place in ordered if isinstance(load(jobs[place][2].name), Talks)}
+    order = [place for place in ordered if place in talks]
+    submitted = [workers.submit(_result_in_worker, known.store.where, *given[place]) for place in order]
     results: dict[int, Result] = {}
+    for place in (place for place in ordered if place not in talks):
+        if (found := kept_result(known, *given[place])) is not None:
+            results[place] = found
+        else:
+            order.append(place)
+    more = order[len(submitted) :]
+    submitted += [workers.submit(_result_in_worker, known.store.where, *given[place]) for place in more]
     while submitted and submitted[-1].cancel():
         submitted.pop()
-        results[order[len(submitted)]] = result_of(known, *given[len(submitted)])
+        results[order[len(submitted)]] = result_of(known, *given[order[len(submitted)]])
     results |= {place: one.result() for place, one in zip(order, submitted, strict=False)}
     return [results[place] for place in range(len(jobs))]
 

@@ -42,13 +42,13 @@ def score(
     model: ModelConfig | None = None,
 ) -> Result:
     """One subject's result on one benchmark, from the answers; of a `model` with what they took."""
-    return _finished(_answered(subject, config, scored, context, model), config, context)
+    return _finished(_answered(subject, config, scored, context, model)[0], config, context)
 
 
 def _answered(
     subject: str, config: BenchmarkConfig, scored: Iterable[Scored], context: Context, model: ModelConfig | None
-) -> Result:
-    """What depends on the answers."""
+) -> tuple[Result, list[Scored]]:
+    """What depends on the answers; and these."""
     seen = _Seen()
     benchmark = load(config.name)
     watched = seen.watch(scored)
@@ -58,13 +58,14 @@ def _answered(
     seats = benchmark.seats(config.options) if isinstance(benchmark, Seated) else {}
     attempts = seen.attempts()
     names = names_of(attempts)
-    return replace(
+    found = replace(
         result,
         items=_with_shown(result.items, seen.scored),
         answered_as=dict(names.get("", {})),
         caveats=(*_replaced(subject, seats, names), *result.caveats),
         usage=usage_of(attempts, model, config) if model else result.usage,
     )
+    return found, seen.scored
 
 
 def _finished(result: Result, config: BenchmarkConfig, context: Context) -> Result:
@@ -211,18 +212,38 @@ def result_of(known: Known, job: Job, revision: str = "", in_full: Chosen | None
     """One result of a run. `revision`: what its answers are known by, where figures without texts will do; they are
     kept then, and taken from what was kept. `in_full`: the items that come with their words all the same."""
     stored, subject, asked = job
-    model = next((model for model in stored.config.models if model.subject == subject), None)
-    context = StoreContext(known, asked, model)
+    context = _context(known, job)
     kept = _kept(known, job, context, revision) if revision else None
-    result = None
-    if kept is not None:
-        result = _with_texts(known, job, kept, in_full) if in_full else kept.result
+    result = _of_kept(known, job, kept, in_full) if kept else None
     if result is None:
-        result = _answered(subject, asked, known.store.scored(stored.id, subject, asked.name), context, model)
+        answers = known.store.scored(stored.id, subject, asked.name)
+        result, scored = _answered(subject, asked, answers, context, context.model)
         if revision or in_full:
             again = kept is not None and in_full is not None and in_full(kept.result) is None
-            result = _without_texts(known, job, context, "" if again else revision, result, in_full)
-    result = _finished(result, asked, context)
+            result = _without_texts(known, job, context, "" if again else revision, result, scored, in_full)
+    return _with_study(known, job, _finished(result, asked, context))
+
+
+def kept_result(known: Known, job: Job, revision: str, in_full: Chosen | None) -> Result | None:
+    """The same from what was kept alone; None where answers must be scored for it."""
+    context = _context(known, job)
+    kept = _kept(known, job, context, revision) if revision else None
+    result = _of_kept(known, job, kept, in_full) if kept else None
+    return None if result is None else _with_study(known, job, _finished(result, job[2], context))
+
+
+def _context(known: Known, job: Job) -> StoreContext:
+    stored, subject, asked = job
+    return StoreContext(known, asked, next((one for one in stored.config.models if one.subject == subject), None))
+
+
+def _of_kept(known: Known, job: Job, kept: Kept, in_full: Chosen | None) -> Result | None:
+    return _with_texts(known, job, kept, in_full) if in_full else kept.result
+
+
+def _with_study(known: Known, job: Job, result: Result) -> Result:
+    """With what is to be said of people who are not counted."""
+    stored, subject, asked = job
     if subject == PEOPLE:
         result = replace(result, caveats=(*_of_study(known, stored.id), *result.caveats))
     passed_over = (f"What people said in {study}, is not used here before it is complete or closed."
@@ -269,6 +290,8 @@ def _with_texts(known: Known, job: Job, kept: Kept, in_full: Chosen) -> Result |
     named = [(items[place].trial, items[place].repeat) for place in places]
     answered = known.store.scored(stored.id, subject, asked.name, named=named)
     scored = {(one.trial.id, one.repeat): one for one in answered}
+    if not scored.keys() >= set(named):
+        return None
     for place in places:
         item = items[place]
         items[place] = _told(item, scored[item.trial, item.repeat], asked, by_item=kept.texts[place])
@@ -290,13 +313,19 @@ _DROPPED = ("values", "reference", "reasons", "words_absent")
 
 
 def _without_texts(
-    known: Known, job: Job, context: StoreContext, revision: str, result: Result, in_full: Chosen | None
+    known: Known,
+    job: Job,
+    context: StoreContext,
+    revision: str,
+    result: Result,
+    scored: Sequence[Scored],
+    in_full: Chosen | None,
 ) -> Result:
     """A result as it is kept and, where some items need their words, as it is needed."""
     lean = without_texts(result)
     chosen = in_full(result) if in_full else ()
     if revision:
-        texts, kept = _put_back(known, job, result, lean, chosen or ())
+        texts, kept = _put_back(job[2], result, lean, scored, chosen or ())
         _keep(known, job, context, revision, kept, texts)
     if chosen is None:
         return result
@@ -307,18 +336,15 @@ def _without_texts(
 
 
 def _put_back(
-    known: Known, job: Job, result: Result, lean: Result, places: Collection[int]
+    asked: BenchmarkConfig, result: Result, lean: Result, scored: Sequence[Scored], places: Collection[int]
 ) -> tuple[dict[int, bool], Result]:
     """The items whose words would come back from the store to the letter, tried on each of them; and the result as it
     is kept, with the numbers of those that cannot be had from their trial alone."""
-    stored, subject, asked = job
-    named = [(result.items[place].trial, result.items[place].repeat) for place in places]
-    found = known.store.scored(stored.id, subject, asked.name, named=named) if named else ()
-    scored = {(one.trial.id, one.repeat): one for one in found}
+    answered = {(one.trial.id, one.repeat): one for one in scored} if places else {}
     texts, items = {}, list(lean.items)
     for place in places:
         item, bare = result.items[place], items[place]
-        one = scored.get((item.trial, item.repeat))
+        one = answered.get((item.trial, item.repeat))
         if one is None:
             continue
         if _told(bare, one, asked, by_item=True) == item:

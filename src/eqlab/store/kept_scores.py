@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from itertools import repeat, starmap
-from operator import attrgetter
 from pathlib import Path
 from sys import intern
 from types import MappingProxyType
@@ -98,8 +97,7 @@ class KeptScores:
         """Keep a result without texts, unless it would come back as another."""
         with suppress(msgspec.MsgspecError, TypeError, ValueError, OverflowError):
             packed = pack(result, texts or {})
-            kept, _ = unpacked(packed)
-            if pack(kept, texts or {}) == packed and _bare(kept) == _bare(result):  # to the last digit and type
+            if _comes_back(packed, result, texts or {}):
                 values = (*key, _stamp(stamp), looked, zlib.compress(packed, 1))
                 self._do("REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
@@ -179,17 +177,19 @@ _DEFAULTS = structs.asdict(ItemScore("", "", 0, None, None))
 
 def pack(result: Result, texts: Texts = MappingProxyType({})) -> bytes:
     """A result without texts."""
-    columns = dict(zip(_FIELDS, zip(*map(attrgetter(*_FIELDS), result.items), strict=True), strict=False))
     told: dict[str, Any] = {}
-    for name, column in columns.items():
+    for name, column in _columns(result).items():
         if name in _SHARED:
             places = {value: place for place, value in enumerate(dict.fromkeys(column))}
             told[name] = [list(places), list(map(places.__getitem__, column))]
         elif column.count(_DEFAULTS[name]) < len(column):
             told[name] = column
-    bare = replace(result, items=())
-    body = [len(result.items), told, msgspec.msgpack.encode(bare, enc_hook=_plain), list(texts.items())]
+    body = [len(result.items), told, _without_items(result), list(texts.items())]
     return msgspec.msgpack.encode(body, enc_hook=_plain)
+
+
+def _without_items(result: Result) -> bytes:
+    return msgspec.msgpack.encode(replace(result, items=()), enc_hook=_plain)
 
 
 def unpacked(packed: bytes) -> tuple[Result, Texts]:
@@ -221,6 +221,34 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"{type(value).__name__} is not kept")
+
+
+def _columns(result: Result) -> dict[str, tuple[Any, ...]]:
+    return dict(zip(_FIELDS, zip(*map(structs.astuple, result.items), strict=True), strict=False))
+
+
+_EXACT = frozenset((str, int, float, bool, type(None)))
+"""What comes back as it was; a tuple of such does where values are shared."""
+
+
+def _comes_back(packed: bytes, result: Result, texts: Texts) -> bool:
+    """Whether a packed result is the same again, to the last digit and type. Most items are known to be by the types
+    in their columns; only others are made and packed once more."""
+    if all(_exact(name, column) for name, column in _columns(result).items()):
+        bare = _without_items(result)
+        kept = _decoder().decode(bare)
+        again = _without_items(kept) == bare
+    else:
+        kept, _ = unpacked(packed)
+        again = pack(kept, texts) == packed
+    return again and _bare(kept) == _bare(result)
+
+
+def _exact(name: str, column: Sequence[Any]) -> bool:
+    types = set(map(type, column))
+    if tuple in types and name in _SHARED:
+        types = types - {tuple} | {type(part) for value in set(column) if type(value) is tuple for part in value}
+    return types <= _EXACT or not any(column)
 
 
 def _bare(result: Result) -> str:

@@ -262,7 +262,8 @@ class Reader(ABC):
         of a study who are simulated or shut out, unless `everybody` is asked for.
 
         `trials` (ids), `named` (each with its repeat) and `status` narrow down what is read, not exactly: the caller
-        still looks at each."""
+        still looks at each. Those that are `named` come in no order, and only if they were answered: they are found
+        without a look at the rest of the plan."""
         if (subject == PEOPLE or subject.startswith(PERSON)) and (study := self.shut(run)):
             raise StoreError(
                 f"Run {run} is {study}: what people answered is not shown here.",
@@ -272,13 +273,8 @@ class Reader(ABC):
         if subject == PEOPLE and not everybody:
             where += f" AND p.subject NOT IN (SELECT '{PERSON}' || person FROM ({_NO_PERSON}) nobody)"
             values["simulated"] = f"{SIMULATED}%"
-        if trials is not None and not trials:
+        if (trials is not None and not trials) or (named is not None and not named):
             return
-        if named and 2 * len(named) <= _NAMED:
-            pairs = ", ".join(f"(:trial{number}, :repeat{number})" for number in range(len(named)))
-            where += f" AND (p.trial_id, p.repeat) IN (VALUES {pairs})"
-            values |= {f"trial{number}": trial for number, (trial, _) in enumerate(named)}
-            values |= {f"repeat{number}": repeat for number, (_, repeat) in enumerate(named)}
         if trials and len(trials) <= _NAMED:
             ids = {f"trial{number}": trial for number, trial in enumerate(trials)}
             where += f" AND p.trial_id IN ({_names(ids)})"
@@ -292,9 +288,20 @@ class Reader(ABC):
             f"SELECT {_ANSWER}, p.trial_id, p.repeat, p.position, p.subject FROM planned p "
             f"LEFT JOIN answers a ON {_OF_PLANNED} WHERE {where} ORDER BY p.subject, p.position, a.attempt"
         )
+        if named is not None and 2 * len(named) <= _NAMED:
+            pairs = ", ".join(f"(:trial{number}, :repeat{number})" for number in range(len(named)))
+            query = (
+                f"SELECT {_ANSWER}, a.trial_id, a.repeat, a.trial_id || ' ' || a.repeat, a.subject "
+                f"FROM (VALUES {pairs}) named JOIN answers a ON a.run_id = :run AND a.subject = :subject "
+                "AND a.trial_id = named.column1 AND a.repeat = named.column2 "
+                "ORDER BY a.trial_id, a.repeat, a.attempt"
+            )
+            del values["benchmark"]
+            values |= {f"trial{number}": trial for number, (trial, _) in enumerate(named)}
+            values |= {f"repeat{number}": repeat for number, (_, repeat) in enumerate(named)}
         page: list[tuple[str, int, list[Answer]]] = []
         attempts: list[Answer] = []
-        last_position, last_who = -1, ""
+        last_position, last_who = None, ""
         with sound(self.shown):
             for (
                 attempt, text, state, said, note, reasoning, model, temperature, latency, retries, tokens_in,

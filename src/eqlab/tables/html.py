@@ -1,7 +1,7 @@
 """A table as HTML: heads, rows, drawings beside the first column. Everything in it is text, escaped; classes are those
 of the page's style sheet, and a notebook shows it without one."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,13 +30,14 @@ def html_table(
     tint = tints([cell for row in table.rows for cell in row if isinstance(cell, Estimate)]) if table.heat else None
     first, *rest = table.columns
     heads = [_head(first), *(head for head, _ in drawings), *map(_head, rest)]
+    texts = iter(_escaped([cell_text(column, cell) for cells in table.rows for column, cell in _paired(rest, cells)]))
     rows = []
     for place, cells in enumerate(table.rows):
         drawn = (f'<td class="draw">{draw(cells)}</td>' for _, draw in drawings)
-        body = (
-            html_cell(column, cell, tint, marked=(place, at) in marked, labelled=labelled)
-            for at, (column, cell) in enumerate(zip(rest, cells[1:], strict=True), start=1)
-        )
+        body = [
+            _cell(column, cell, next(texts), tint, marked=bool(marked) and (place, at) in marked, labelled=labelled)
+            for at, (column, cell) in enumerate(_paired(rest, cells), start=1)
+        ]
         rows.append(f"<tr>{_row_head(first, cells[0], links, labelled)}{''.join(drawn)}{''.join(body)}</tr>")
     classes = " ".join([*(["heat"] if tint else []), *(["cards"] if labelled else [])])
     kind = f' class="{classes}"' if classes else ""
@@ -147,20 +148,36 @@ def _sort_key(value: Any) -> str:
     return str(value)
 
 
-def html_cell(
+def _paired(columns: Sequence[Column], cells: Sequence[Cell]) -> Iterator[tuple[Column, Cell]]:
+    """The cells after the first, each with its column."""
+    return zip(columns, cells[1:], strict=True)
+
+
+_APART = "\x1f"
+
+
+def _escaped(texts: Sequence[str]) -> list[str]:
+    """Each of them visible and escaped; all at once where nothing hides in them, as in most tables."""
+    if "".join(texts).isprintable():
+        return str(escape(_APART.join(texts))).split(_APART) if texts else []
+    return [str(escape(visible(text))) for text in texts]
+
+
+def _cell(
     column: Column,
     value: Cell,
+    text: str,
     tint: Callable[[Estimate], str] | None = None,
     *,
     marked: bool = False,
     labelled: bool = False,
 ) -> str:
+    """`text`: of the value, escaped."""
     css = ""
     if column.kind in RIGHT:
         css = ' class="num nowrap"' if column.kind in ("rank", "money", "p") else ' class="num"'
     elif isinstance(value, Estimate):
         css = f' class="nowrap {escape(tint(value))}"' if tint else ' class="nowrap"'
-    text = escape(visible(cell_text(column, value)))
     css += f' data-label="{escape(visible(column.title))}"' if labelled and text else ""
     return f"<td{css}>{f'<mark>{text}</mark>' if marked else text}</td>"
 
@@ -173,7 +190,7 @@ def _head(column: Column) -> str:
 
 def _row_head(column: Column, value: Cell, links: Link, labelled: bool) -> str:
     if not isinstance(value, str):
-        return html_cell(column, value, labelled=labelled)
+        return _cell(column, value, escape(visible(cell_text(column, value))), labelled=labelled)
     name = escape(visible(value))
     where = links(value)
     return f'<th scope="row">{f"""<a href="{escape(where)}">{name}</a>""" if where else name}</th>'
