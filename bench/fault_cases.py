@@ -122,7 +122,7 @@ def links_left(folder: Path) -> str:
 
 
 GOOD = ("127.0.0.1",)
-ALONE = "import eqlab.models.transport\neqlab.models.lines._KEPT = 0.0"
+ALONE = "import eqlab.models.connections\neqlab.models.connections._KEPT = 0.0"
 """A connection for each question."""
 
 

@@ -204,7 +204,8 @@ class _Cluster:
         raise SystemExit("The cluster ended.")
 
     def kill_a_node(self) -> None:
-        print("kill", file=self._process.stdin, flush=True)
+        """One that is in the middle of a shard."""
+        print("kill busy", file=self._process.stdin, flush=True)
         self._line("killed")
 
 

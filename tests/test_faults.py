@@ -319,3 +319,19 @@ def test_a_database_that_is_away_while_the_plan_is_read(monkeypatch):
     left = iter([StoreError("gone", "")])
     with pytest.raises(StoreError, match="gone"):
         engine.patiently(server, read)
+
+
+def test_what_the_bench_of_faults_changes_in_a_process_is_there(monkeypatch):
+    """It runs eqlab with some of its values changed by name; a name that has moved would end every such case."""
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "bench"))
+    from fault_cases import CASES
+
+    changes = {case.prelude for case in CASES if "eqlab." in case.prelude}
+    ours = {line for change in changes for line in change.splitlines() if "eqlab." in line}
+    assert len(ours) == 3
+    found = [line.replace(" = ", " == ") for line in sorted(ours, key=len)]
+    subprocess.run([sys.executable, "-c", "\n".join(found)], check=True, timeout=60)

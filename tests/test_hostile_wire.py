@@ -13,7 +13,7 @@ import hostile_wire as wire
 import pytest
 from test_faults import TRIALS, all_well, run
 
-from eqlab.models import transport
+from eqlab.models import connections
 from eqlab.models.http import HttpChat
 from eqlab.models.reply_identity import Order
 
@@ -46,7 +46,7 @@ def test_a_torn_reply_is_asked_again_and_never_read(name, store):
 @pytest.mark.parametrize("cut", [1, 60])
 def test_the_rest_of_a_body_that_is_longer_than_it_says_is_part_of_nobodys_reply(cut, rest_after, monkeypatch):
     """On connections that are used again at once; what was cut is asked again, and is not the model's fault."""
-    monkeypatch.setattr(transport, "_SHORTEST_REST", 0.001)
+    monkeypatch.setattr(connections, "_SHORTEST_REST", 0.001)
     wrong, said, server, _ = asked_at_once(wire.says_less(cut, rest_after, every=5), most=4)
     assert not wrong
     assert not said
@@ -118,7 +118,7 @@ def test_the_second_reply_to_each_question_in_turn(most):
 
 def test_a_late_second_reply_is_known_by_its_name(monkeypatch):
     """Later than any connection rests: the same id and the same words, to another question."""
-    monkeypatch.setattr(transport, "_SHORTEST_REST", 0.01)
+    monkeypatch.setattr(connections, "_SHORTEST_REST", 0.01)
     wrong, said, *_ = asked_at_once(wire.twice(0.15, thinks=0.05))
     assert not wrong
     assert len(said) == 1
@@ -131,8 +131,8 @@ def test_answers_that_may_be_anothers_are_counted_and_said(monkeypatch):
     from eqlab.models.transport import Transport
 
     now = 0.0
-    monkeypatch.setattr(transport, "time", SimpleNamespace(monotonic=lambda: now, perf_counter=time.perf_counter))
-    monkeypatch.setattr(transport, "rest", lambda took, usual: 60.0)
+    monkeypatch.setattr(connections, "time", SimpleNamespace(monotonic=lambda: now, perf_counter=time.perf_counter))
+    monkeypatch.setattr(connections, "rest", lambda took, usual: 60.0)
     said, calls, over = [], 0, threading.Event()
 
     async def until_over():
@@ -172,17 +172,17 @@ def test_answers_that_may_be_anothers_are_counted_and_said(monkeypatch):
 
 
 def test_how_long_a_connection_rests():
-    assert transport.rest(1.0, 1.0) == 0.5
-    assert transport.rest(3.0, 1.0) == 1.5
-    assert transport.rest(0.0, 1.0) == 1.5
-    assert transport.rest(0.0, 0.0) == 0.1
-    assert transport.rest(60.0, 60.0) == transport.rest(0.0, 60.0) == 2.0
+    assert connections.rest(1.0, 1.0) == 0.5
+    assert connections.rest(3.0, 1.0) == 1.5
+    assert connections.rest(0.0, 1.0) == 1.5
+    assert connections.rest(0.0, 0.0) == 0.1
+    assert connections.rest(60.0, 60.0) == connections.rest(0.0, 60.0) == 2.0
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_no_harm_comes_to_whom_replies_once(name, monkeypatch):
     """Whatever its ids, equal words for different questions are no second reply; connections are kept."""
-    monkeypatch.setattr(transport, "_SHORTEST_REST", 0.001)
+    monkeypatch.setattr(connections, "_SHORTEST_REST", 0.001)
     behaviour = wire.sending(lambda good: wire.http(re.sub(rb"Calm: \d+", b"Calm: 5", good)))
     wrong, said, server, _ = asked_at_once(behaviour, most=4, name=NAMED[name])
     assert len(wrong) == 59
@@ -198,7 +198,7 @@ def test_the_same_reply_to_the_same_question_is_a_cache(monkeypatch):
     from eqlab.models.providers import resolve
     from eqlab.models.transport import Transport
 
-    monkeypatch.setattr(transport, "_LONGEST_REST", 0.0)
+    monkeypatch.setattr(connections, "_LONGEST_REST", 0.0)
     said = []
 
     async def main(url):
@@ -260,12 +260,12 @@ def test_a_reply_that_comes_when_its_time_is_over_ends_no_run_and_is_no_second_o
     """Seen in one run of nine on a busy machine: the run ended with an error that named nothing."""
 
     async def main():
-        every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
+        every = connections.ConnectionPool(aiohttp.ClientTimeout(), 4)
         given_up, resting = [await every.take("http://h") for _ in range(2)]
-        given_up.held = _Late()
+        given_up.protocol = _Late()
         await every.drop(given_up)
         assert every.replies.order is Order.KEPT
-        resting.held = _Late()
+        resting.protocol = _Late()
         await every.give(resting, 1.0)
         assert every.replies.order is Order.DOUBTED
         await every.clear()
@@ -275,9 +275,9 @@ def test_a_reply_that_comes_when_its_time_is_over_ends_no_run_and_is_no_second_o
 
 def test_what_comes_over_one_connection_is_noticed_by_whoever_takes_another():
     async def main():
-        every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
+        every = connections.ConnectionPool(aiohttp.ClientTimeout(), 4)
         resting = await every.take("http://h")
-        resting.held = _Late()
+        resting.protocol = _Late()
         every._resting.append((math.inf, 1, resting))  # nobody would take it for long
         every._stirred.add(resting)
         taken = await every.take("http://h")
@@ -303,15 +303,15 @@ def test_what_comes_over_a_connection_that_is_taken_is_its_askers(monkeypatch):
             return True
 
     async def main():
-        every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
+        every = connections.ConnectionPool(aiohttp.ClientTimeout(), 4)
         resting = await every.take("http://h")
-        resting.held, resting.idle_since = Quiet(), time.monotonic()
+        resting.protocol, resting.idle_since = Quiet(), time.monotonic()
         every._resting.append((0.0, 1, resting))
         every._stirred.add(resting)
         monkeypatch.setattr(every, "look", lambda: None)  # it came just after
         assert await every.take("http://h") is resting
         monkeypatch.undo()
-        resting.held = _Late()  # its own reply
+        resting.protocol = _Late()  # its own reply
         every.look()
         assert every.replies.order is Order.KEPT
 
@@ -320,10 +320,10 @@ def test_what_comes_over_a_connection_that_is_taken_is_its_askers(monkeypatch):
 
 def test_a_question_that_is_given_up_leaves_no_connection_open():
     async def main():
-        every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
+        every = connections.ConnectionPool(aiohttp.ClientTimeout(), 4)
         line, closed = await every.take("http://h"), []
         protocol = SimpleNamespace(closed=None, transport=None, is_connected=lambda: False)
-        line.take(SimpleNamespace(protocol=protocol, transport=None, close=lambda: closed.append(line)))
+        line.attach(SimpleNamespace(protocol=protocol, transport=None, close=lambda: closed.append(line)))
         every._resting.append((0.0, 1, line))
         taking = asyncio.create_task(every.take("http://h"))
         await asyncio.sleep(0)

@@ -12,7 +12,7 @@ import pytest
 from fault_net import deaf_place
 
 from eqlab.core.errors import ModelError
-from eqlab.models import transport
+from eqlab.models import connections
 from eqlab.models.chat import prompted
 from eqlab.models.http import HttpChat
 from eqlab.models.providers import resolve
@@ -87,7 +87,7 @@ GOOD = ("127.0.0.1",)
 
 @pytest.mark.parametrize("failure", [socket.EAI_AGAIN, socket.EAI_NONAME])
 def test_a_name_that_is_known_is_used_on_while_nobody_tells_it_anew(named, means, monkeypatch, failure):
-    monkeypatch.setattr(transport.NameResolver, "_FRESH", 0.0)
+    monkeypatch.setattr(connections.NameResolver, "_FRESH", 0.0)
     resolver = means(GOOD, failure)
     assert not ask(named.url, patience=1.0)
     assert resolver.asked > 1
@@ -95,7 +95,7 @@ def test_a_name_that_is_known_is_used_on_while_nobody_tells_it_anew(named, means
 
 
 def test_a_server_that_moves_is_followed(named, means, monkeypatch):
-    monkeypatch.setattr(transport.NameResolver, "_FRESH", 0.0)
+    monkeypatch.setattr(connections.NameResolver, "_FRESH", 0.0)
     means(("127.0.0.2",), socket.EAI_AGAIN, GOOD)  # nobody is at the first
     assert not ask(named.url)
 
@@ -116,8 +116,8 @@ def test_a_name_that_is_not_known_is_said_soon_or_found_at_last(named, means, fa
 
 
 def test_a_resolver_that_hangs_is_not_waited_for_where_the_address_is_known(named, means, monkeypatch):
-    monkeypatch.setattr(transport.NameResolver, "_FRESH", 0.0)
-    monkeypatch.setattr(transport.NameResolver, "_KNOWN", 0.1)
+    monkeypatch.setattr(connections.NameResolver, "_FRESH", 0.0)
+    monkeypatch.setattr(connections.NameResolver, "_KNOWN", 0.1)
     real, let_go, hung = means(GOOD), threading.Event(), []
 
     def hanging(host, *args, **more):
@@ -179,11 +179,29 @@ def test_a_handshake_that_hangs_is_an_outage_not_a_bill():
     assert not server.requests
 
 
+def test_a_connection_that_nobody_takes_for_long_is_closed_though_nobody_asks(monkeypatch):
+    monkeypatch.setattr(connections, "_KEPT", 0.2)
+
+    async def main(server):
+        chat = HttpChat(resolve("m", server.url), Transport(4))
+        await asyncio.gather(*(chat.ask(prompted(f"x {number}")) for number in range(4)))
+        kept = server.lines
+        async with asyncio.timeout(20):
+            while server.lines:
+                await asyncio.sleep(0.05)
+        again = await chat.ask(prompted("x 5"))
+        await chat.close()
+        return kept, again.text
+
+    with wire.serving(wire.well) as server:
+        assert asyncio.run(main(server)) == (4, "I see.")
+
+
 def test_connections_are_probed_so_that_one_that_leads_nowhere_is_noticed():
-    made = transport.probed_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 9)))
+    made = connections.probed_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 9)))
     with made:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
-        for name, value in transport._PROBES.items():
+        for name, value in connections._PROBES.items():
             if hasattr(socket, name):
                 assert made.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) == value
 

@@ -63,3 +63,32 @@ def test_own_items_take_the_place_of_ours(tmp_path):
         assert len(asked) == count, name
         assert prepared.config.benchmarks[0].item_set == "own"
         assert prepared.config.id != prepare(Request(("m",), (name,), options=request.options)).config.id
+
+
+def test_items_are_read_once_for_all_who_are_asked_the_same(monkeypatch):
+    """A sweep of many models read a benchmark's files anew for each: the most that its driver did."""
+    from dataclasses import replace
+
+    import eqlab.runs.request as request
+
+    base = prepare(Request(models=("a", "b"), benchmarks=("eqbench",), items="open", limit=3))
+    asked, plan = [], type(base.asked["eqbench"].benchmark).plan
+
+    def counted(self, files, options, selection):
+        asked.append(selection.seed)
+        return plan(self, files, options, selection)
+
+    monkeypatch.setattr(type(base.asked["eqbench"].benchmark), "plan", counted)
+    first = list(base.plan())
+    assert [subject for subject, *_ in first] == ["model:a"] * 3 + ["model:b"] * 3
+    assert first[:3] == [("model:a", *rest) for _, *rest in first[3:]]
+    other = replace(base, config=replace(base.config, models=base.config.models[1:]))
+    assert list(other.plan()) == first[3:]
+    assert asked == [0]
+    assert len(list(replace(other, config=replace(other.config, seed=1)).plan())) == 3
+    assert asked == [0, 1]
+    monkeypatch.setattr(request, "_KEPT", 2)
+    long = prepare(Request(models=("a", "b"), benchmarks=("eqbench",), items="open", limit=3))
+    assert list(long.plan()) == first
+    assert asked == [0, 1, 0, 0]
+    assert not long.plans

@@ -18,8 +18,8 @@ AGAIN, UNKNOWN = int(socket.EAI_AGAIN), int(socket.EAI_NONAME)
 
 _RESOLVER = """
 import socket, time
-import eqlab.models.transport
-eqlab.models.transport.Names._FRESH = 0.0
+import eqlab.models.connections
+eqlab.models.connections.NameResolver._FRESH = 0.0
 _began, _real = [], socket.getaddrinfo
 def _found(host, port, *more, **named):
     if host != "models.test":

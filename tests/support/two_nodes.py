@@ -1,11 +1,14 @@
 """A Ray cluster of two raylets in a process of its own, so that Ray's warnings and children are not the tests'.
 
-Prints its address; kills the second node when told `kill`, and ends with its standard input."""
+Prints its address; kills the second node when told `kill`, or `kill busy` as soon as a shard has come to it, and ends
+with its standard input."""
 
 import os
 import socket
 import sys
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 _STORE = 80 * 2**20
@@ -23,10 +26,34 @@ def main() -> None:
     second = cluster.add_node(**_node())
     _say(f"address {cluster.address}")
     for line in sys.stdin:
-        if line.strip() == "kill":
+        if line.startswith("kill"):
+            if line.strip() == "kill busy":
+                _wait_for_a_shard(second.all_processes["raylet"][0].process.pid)
             cluster.remove_node(second, allow_graceful=False)
             _say("killed")
     cluster.shutdown()
+
+
+def _wait_for_a_shard(raylet: int) -> None:
+    """Until it is in the middle of one, if that ever comes."""
+    before, until = _shards(raylet), time.monotonic() + 60
+    while time.monotonic() < until:
+        time.sleep(0.01)
+        now = _shards(raylet)
+        if begun := now - before:
+            time.sleep(0.3)
+            if begun & _shards(raylet):
+                return
+        before = now
+
+
+def _shards(raylet: int) -> set[bytes]:
+    """Ray calls a worker's process after its task, and that is called after the run."""
+    names = set()
+    for worker in Path(f"/proc/{raylet}/task/{raylet}/children").read_text().split():
+        with suppress(OSError):  # it may have ended
+            names.add(Path(f"/proc/{worker}/cmdline").read_bytes().strip(b"\0"))
+    return {name for name in names if name.startswith(b"ray::eqlab ")}
 
 
 def _expect_no_dashboard_agent() -> None:

@@ -7,6 +7,7 @@ import platform
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from eqlab.core.benchmark import Benchmark, Selection
@@ -51,6 +52,7 @@ def provenance(identities: Mapping[str, Any], changed: Sequence[str] = ()) -> di
     }
 
 
+@cache
 def _version(package: str) -> str:
     from importlib.metadata import PackageNotFoundError, version  # loads a mail parser
 

@@ -21,6 +21,8 @@ from eqlab.runs.identity import configured
 ITEM_SETS = ("open", "published")
 AUTO = "auto"
 PROFILES = ("quick", "full")
+_KEPT = 2000
+"""Trials, at most, that are kept for the next model that is asked the same: a longer plan costs little for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,10 @@ class Prepared:
     files: Mapping[str, Mapping[str, bytes]]
     missing: tuple[str, ...] = ()
     """Published sources, not at hand, for which shipped items stand in."""
+    plans: dict[tuple[str, Selection], tuple[tuple[Trial, int], ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """What these benchmarks planned before from these files, by benchmark and selection."""
 
     def selection(self, model: ModelConfig) -> Selection:
         config = self.config
@@ -81,9 +87,23 @@ class Prepared:
         """(subject, benchmark, trial, repeat) in the order of asking."""
         for model in self.config.models:
             selection = self.selection(model)
-            for name, asked in self.asked.items():
-                for trial, repeat in asked.benchmark.plan(self.files[name], asked.options, selection):
+            for name in self.asked:
+                for trial, repeat in self._planned(name, selection):
                     yield model.subject, name, trial, repeat
+
+    def _planned(self, name: str, selection: Selection) -> Iterator[tuple[Trial, int]]:
+        """Items are read once for all models of a sweep."""
+        if (name, selection) in self.plans:
+            yield from self.plans[name, selection]
+            return
+        asked, room = self.asked[name], _KEPT - sum(map(len, self.plans.values()))
+        found: list[tuple[Trial, int]] = []
+        for one in asked.benchmark.plan(self.files[name], asked.options, selection):
+            if len(found) <= room:
+                found.append(one)
+            yield one
+        if len(found) <= room:
+            self.plans[name, selection] = tuple(found)
 
 
 def prepare(request: Request) -> Prepared:

@@ -97,6 +97,7 @@ class Driver:
     def __init__(self, pool: Pool, store: Store, sink: Sink, limits: DriverLimits, watch: SweepListener) -> None:
         self._pool, self._store, self._sink, self._limits, self._watch = pool, store, sink, limits, watch
         self._parts = Parts(sink.parts) if sink.parts else None
+        self._version = version("eqlab")
         self._waiting: deque[SweepRun] = deque()
         self._open: list[_Open] = []
         self._out: dict[Hashable, _Out] = {}
@@ -166,7 +167,7 @@ class Driver:
                 target=cell.target,
                 options={name: one.options for name, one in asked.items()},
                 planned=planned,
-                version=version("eqlab"),
+                version=self._version,
                 met=cell.target.endpoint in self._met and not cell.target.in_place,
             )
             under.in_flight += 1

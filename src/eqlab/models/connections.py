@@ -1,0 +1,359 @@
+"""Connections to one address that are kept so that no question gets another's reply.
+
+HTTP gives a reply to whoever asked last. One that is sent twice, or late, by a careless gateway would be stored as the
+next question's answer. So a connection rests between two questions: what comes meanwhile was meant for nobody, and from
+then on every question has a connection of its own, on which the first reply is the only one."""
+
+import asyncio
+import heapq
+import select
+import socket
+import ssl
+import time
+from collections.abc import Callable, Coroutine, Hashable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
+from aiohttp.http_parser import RawResponseMessage
+from multidict import CIMultiDict
+from yarl import URL
+
+from eqlab.models.reply_identity import ConnectionReplies, Ids, Order, ServerReplies
+
+_KEPT = 75.0
+"""Seconds after which an idle connection is not used again: routers forget those that are silent."""
+_SHORTEST_REST, _LONGEST_REST = 0.1, 2.0
+"""Seconds."""
+_RECENT = 16
+"""Replies that make up what is usual."""
+_HEADERS, _HEADER = 1024, 65536
+"""Of a response, and bytes of one: gateways add many, and policies as long as pages."""
+_PROBES = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 60_000}
+"""A connection that leads nowhere is noticed within a minute or two, and one that only waits is not forgotten."""
+_T = TypeVar("_T")
+
+
+class NameResolver(AbstractResolver):
+    """Addresses of names, asked for again after a while. One that is known is used on while nobody tells it anew."""
+
+    _FRESH, _KNOWN, _UNKNOWN = 10.0, 2.0, 15.0
+    """Seconds: how long an answer is good, and how long one is waited for while another is known, or none."""
+
+    def __init__(self) -> None:
+        self._asked = aiohttp.ThreadedResolver()
+        self._known: dict[tuple[str, int, int], tuple[float, list[Any]]] = {}
+        self._one_at_a_time = asyncio.Lock()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[aiohttp.abc.ResolveResult]:
+        key = (host, port, int(family))
+        async with self._one_at_a_time:
+            at, found = self._known.get(key, (0.0, []))
+            if found and time.monotonic() - at < self._FRESH:
+                return found
+            try:
+                asking = self._asked.resolve(host, port, family)
+                found = await asyncio.wait_for(asking, self._KNOWN if found else self._UNKNOWN)
+            except OSError:  # a time-out is one
+                if not found:
+                    raise
+            self._known[key] = (time.monotonic(), found)
+            return found
+
+    async def close(self) -> None:
+        await self._asked.close()
+
+
+class RequestTarget:
+    """Where questions of one kind go: how to connect, and the head that every one of them begins with."""
+
+    def __init__(
+        self, method: str, url: str, headers: Mapping[str, str], proxy: str | None, trust: ssl.SSLContext | bool
+    ) -> None:
+        fields = CIMultiDict({"Accept-Encoding": "gzip, deflate"})
+        fields.update(headers)
+        through = URL(proxy) if proxy else None
+        if through is not None and through.user is not None and url.startswith("http:"):
+            login = aiohttp.encode_basic_auth(through.user, through.password or "")
+            fields.setdefault("Proxy-Authorization", login)  # every question says it, over whichever connection
+        self.method = method
+        self.request = aiohttp.ClientRequest(
+            method,
+            URL(url),
+            headers=fields,
+            loop=asyncio.get_running_loop(),
+            proxy=through,
+            ssl=trust,
+        )
+        self._head = b""
+
+    def message(self, body: bytes | None) -> bytes:
+        """All bytes of a question."""
+        if not self._head:
+            request = self.request
+            through = request.proxy is not None and not request.is_ssl()
+            path = str(request.url.with_user(None)) if through else request.url.raw_path_qs
+            fields = [f"{name}: {value}" for name, value in request.headers.items() if name.lower() != "content-length"]
+            lines = [f"{self.method} {path} HTTP/1.1", *fields]
+            if any(mark in line for line in lines for mark in "\r\n\0"):
+                raise ValueError("a header holds a line break")
+            self._head = "\r\n".join(lines).encode()
+        if body is None:
+            return self._head + (b"\r\n\r\n" if self.method == "GET" else b"\r\nContent-Length: 0\r\n\r\n")
+        return b"%b\r\nContent-Length: %d\r\n\r\n%b" % (self._head, len(body), body)
+
+
+class _WatchedProtocol(ResponseHandler):
+    """Tells when something comes over a connection that rests."""
+
+    on_data: Callable[[], None] | None = None
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.on_data is not None:
+            self.on_data()
+
+
+class _Connector(aiohttp.TCPConnector):
+    def __init__(self) -> None:
+        super().__init__(limit=0, resolver=NameResolver(), use_dns_cache=False, socket_factory=probed_socket)
+        self._factory = partial(_WatchedProtocol, loop=asyncio.get_running_loop())  # type: ignore[assignment]
+
+
+class PooledConnection:
+    """One connection, and what has come over it."""
+
+    __slots__ = ("_connection", "_socket", "heard", "idle_since", "origin", "protocol")
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
+        self.protocol: ResponseHandler | None = None
+        self._connection: Connection | None = None
+        self._socket = select.poll()
+        self.heard = ConnectionReplies()
+        self.idle_since = 0.0
+
+    def attach(self, connection: Connection) -> None:
+        self._connection, self.protocol = connection, connection.protocol
+        if connection.transport is not None:
+            self._socket.register(connection.transport.get_extra_info("socket").fileno(), select.POLLIN)
+
+    def watch(self, on_data: Callable[[], None] | None) -> None:
+        """Whom to tell that something has come though nobody has asked."""
+        if isinstance(self.protocol, _WatchedProtocol):
+            self.protocol.on_data = on_data
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing lies unread in its socket."""
+        return self.protocol is not None and self.protocol.is_connected() and not self._socket.poll(0)
+
+    async def ask(self, question: bytes) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+        """The head of the reply to this, and its body, which may still be on its way."""
+        protocol = self.protocol
+        if protocol is None or protocol.transport is None or protocol.transport.is_closing():
+            raise aiohttp.ClientConnectionResetError("the connection is closed")
+        protocol.set_response_params(
+            read_until_eof=True,
+            auto_decompress=False,  # it would unpack a bomb whole, before anybody can look
+            max_field_size=_HEADER,
+            max_headers=_HEADERS,
+        )
+        protocol.transport.write(question)
+        while True:
+            message, body = await protocol.read()
+            if message.code == 101 or not 100 <= message.code < 200:
+                return message, body
+
+    @property
+    def connected(self) -> bool:
+        """Whether it ever was."""
+        return self.protocol is not None
+
+    @property
+    def open(self) -> bool:
+        """Whether another question can go over it: neither closed, nor with something on it that nobody asked for."""
+        protocol = self.protocol
+        return protocol is not None and protocol.is_connected() and not protocol.should_close
+
+    def unasked(self) -> bytes | None:
+        """What came as a good reply though nobody had asked, if only in part; None where nothing did. A farewell (408
+        to the idle) is none."""
+        protocol = self.protocol
+        if protocol is None or not len(protocol):
+            return None
+        message, body = _at_once(protocol.read())
+        if not 200 <= message.code < 300:
+            return None
+        try:
+            return bytes(body.read_nowait()) if body.exception() is None else b""
+        except TimeoutError:  # the time of the question before it is over
+            return b""
+
+    def abort(self) -> "asyncio.Future[None] | None":
+        """Close it at once: nobody waits for a farewell, nor for what was never read. Returns what is done when it is
+        gone."""
+        self.watch(None)
+        connection, self._connection = self._connection, None
+        if connection is None or connection.protocol is None:
+            return None
+        protocol = connection.protocol
+        gone = protocol.closed
+        if protocol.transport is not None:
+            protocol.abort()
+        connection.close()
+        return gone
+
+    async def close(self) -> None:
+        gone = self.abort()
+        if gone is not None:
+            await asyncio.gather(gone, return_exceptions=True)
+
+
+class ConnectionPool:
+    """All connections to an address: in use, or resting."""
+
+    def __init__(self, timeout: aiohttp.ClientTimeout, most: int) -> None:
+        self._timeout = timeout
+        self._most = 2 * most
+        """Connections that may rest: all that are asked at once may end at once, too."""
+        self._resting: list[tuple[float, int, PooledConnection]] = []
+        """By when they have rested enough."""
+        self._connector: _Connector | None = None
+        """Makes connections, and keeps none."""
+        self._stirred: set[PooledConnection] = set()
+        """Those among them over which something has come."""
+        self._number = 0
+        self._usual = 0.0
+        """Seconds that a good reply takes, lately."""
+        self._timer: asyncio.TimerHandle | None = None
+        """Until the one that rests longest has rested too long."""
+        self.replies = ServerReplies()
+
+    async def take(self, origin: str) -> PooledConnection:
+        """A connection for one question: one that has rested, or a new one."""
+        if self._stirred:  # what is noticed at once saves the others
+            self.look()
+        while self.replies.ids is not Ids.PUZZLING and self._resting and self._resting[0][0] <= time.monotonic():
+            connection = self._woken()
+            if not connection.silent:
+                try:
+                    await asyncio.sleep(0)
+                    await asyncio.sleep(0)  # two turns of the event loop: what lies in its socket is read now
+                except asyncio.CancelledError:
+                    await connection.close()
+                    raise
+            self._look(connection)
+            kept = time.monotonic() - connection.idle_since < _KEPT
+            if connection.open and kept and connection.origin == origin and self.replies.order is Order.KEPT:
+                return connection
+            await connection.close()
+        return PooledConnection(origin)
+
+    async def connect(self, connection: PooledConnection, target: RequestTarget) -> None:
+        if self._connector is None:  # made late: it belongs to the running event loop
+            self._connector = _Connector()
+        connection.attach(await self._connector.connect(target.request, [], self._timeout))
+
+    async def give(
+        self, connection: PooledConnection, took: float, question: Hashable = None, good: bytes | None = None
+    ) -> bool:
+        """Back after a whole reply, which took so many seconds; whether it is the question's own. Where it is no good
+        one, whose it is makes no difference."""
+        own = good is None or self.replies.own(connection.heard, question, good, connection.unasked())
+        if good is None:
+            connection.heard.replies += 1
+            self._look(connection)
+        else:
+            self._usual += (took - self._usual) / (_RECENT if self._usual else 1)
+        if not own or self.replies.order is not Order.KEPT or not connection.open:
+            await connection.close()
+            return own
+        connection.idle_since = time.monotonic()
+        connection.watch(partial(self._stirred.add, connection))
+        self._number += 1
+        heapq.heappush(self._resting, (connection.idle_since + rest(took, self._usual), self._number, connection))
+        if len(self._resting) > self._most:
+            oldest = self._woken()
+            self._look(oldest)
+            await oldest.close()
+        if self._timer is None and self._resting:
+            self._timer = asyncio.get_running_loop().call_later(_KEPT, self._close_old)
+        return True
+
+    async def drop(self, connection: PooledConnection) -> None:
+        """After a failure; what comes over it now is its own question's, and too late. What rests may be dead too, or
+        take up the room that the server, or this machine, lacks."""
+        await connection.close()
+        await self.clear()
+
+    def look(self) -> None:
+        """Whether something has come meanwhile over what rests."""
+        while self._stirred:
+            self._look(self._stirred.pop())
+
+    def _close_old(self) -> None:
+        """Those that nobody has taken for too long, and come back when the next of them is as old."""
+        self.look()
+        now = time.monotonic()
+        old = {connection for _, _, connection in self._resting if now - connection.idle_since >= _KEPT}
+        self._resting = [resting for resting in self._resting if resting[2] not in old]
+        heapq.heapify(self._resting)
+        gone = [closing for connection in old if (closing := connection.abort()) is not None]
+        if gone:
+            asyncio.gather(*gone, return_exceptions=True)
+        idle = now - min((connection.idle_since for _, _, connection in self._resting), default=now)
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(max(1.0, _KEPT - idle), self._close_old) if self._resting else None
+
+    async def clear(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.look()
+        resting, self._resting = self._resting, []
+        for _, _, connection in resting:
+            await connection.close()
+
+    def _woken(self) -> PooledConnection:
+        """The one that has rested longest. From now on what comes over it may be a reply, which is its asker's."""
+        connection = heapq.heappop(self._resting)[2]
+        connection.watch(None)
+        self._stirred.discard(connection)
+        return connection
+
+    def _look(self, connection: PooledConnection) -> None:
+        raw = connection.unasked()
+        if raw is not None:
+            self.replies.unasked(connection.heard, raw)
+
+
+def rest(took: float, usual: float) -> float:
+    """Seconds, after a reply: half of what it took. One that came sooner than usual may have been late, another
+    question's: then until its question's own would have come by."""
+    return min(max(_SHORTEST_REST, took / 2, 1.5 * usual - took), _LONGEST_REST)
+
+
+def _at_once(reading: Coroutine[Any, Any, _T]) -> _T:
+    """What a coroutine returns that has nothing to wait for."""
+    try:
+        reading.send(None)
+    except StopIteration as over:
+        found: _T = over.value
+        return found
+    reading.close()
+    raise RuntimeError("it waits")
+
+
+def probed_socket(address: Any) -> socket.socket:
+    made = socket.socket(*address[:3])
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _PROBES.items():
+        if hasattr(socket, name):  # each system has some
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    return made
