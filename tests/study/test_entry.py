@@ -463,6 +463,19 @@ def test_a_page_is_kept_for_the_person_for_whom_it_was_made_or_for_nobody(make_s
     assert sum(row.consented_at is not None for row in rows(site, participants)) == 1
 
 
+def test_the_link_for_deleting_on_a_last_page_deletes_nobody_else(make_site):
+    site = make_site()
+    client = site.browser()
+    last, _ = walk(client, enter(client))
+    link = re.search(r'href="(/s/small/stop[^"]*)"', last.text).group(1)
+    assert "Delete" in client.get(link).text
+    enter(client, panel_id="next")
+    assert client.get(link).status_code == 409
+    page = client.get("/s/small/page").text
+    assert "/s/small/stop?mark=" in page
+    assert link not in page
+
+
 def test_in_a_laboratory_the_next_person_comes_after_the_last_has_finished(make_site):
     site = make_site()
     client = site.browser()

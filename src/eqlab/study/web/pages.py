@@ -293,6 +293,7 @@ async def back(request: Request) -> Response:
 
 async def ask_stop(request: Request) -> Response:
     visit = visit_of(request)
+    visit.expects(request.scope["query_string"])
     view = await visit.look()
     talked = talk.told_at_end(visit.study, view)
     returns = bool(visit.study.panel.person) and not (talked and talked.paid)
@@ -333,6 +334,7 @@ async def done(request: Request) -> Response:
         panel=panel.name.capitalize(),
         at_panel=bool(panel.person),
         talked=talked,
+        mark=visit.mark,
     )
 
 

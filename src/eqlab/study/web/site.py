@@ -152,10 +152,10 @@ class Visit:
     def mark(self) -> str:
         return self.site.cookies.mark(self.study.id, self.person)
 
-    def expects(self, body: bytes) -> None:
-        """Raises where a post comes from a page that was made for somebody else: a link in another tab has changed who
+    def expects(self, fields: bytes) -> None:
+        """Raises where a post or a link comes from a page that was made for somebody else: another tab has changed who
         this browser is. Programs name nobody, nor did the pages of 0.2."""
-        found = _MARK.search(body)
+        found = _MARK.search(fields)
         if found is not None and found.group(1).decode() != self.mark:
             raise SomebodyElse
 
