@@ -442,6 +442,40 @@ def test_a_link_does_not_swap_the_person_behind_their_back(make_site):
     assert count(site, participants) == 2
 
 
+def test_a_page_is_kept_for_the_person_for_whom_it_was_made_or_for_nobody(make_site):
+    """A tab of another site can open a link of its own at any time before the consent, and the cookie then names its
+    person."""
+    site = make_site()
+    client = site.browser()
+    page, stopping = enter(client), client.get("/s/small/stop")
+    enter(client, panel_id="attacker")
+    for path, asked in (("page", page), ("stop", stopping)):
+        mark = {"mark": re.search(r'name="mark" value="([^"]+)"', asked.text).group(1)}
+        sent = {**fill(page.text), **mark} if path == "page" else {**mark, "what": "delete"}
+        reply = client.post(f"/s/small/{path}", data=sent)
+        assert (reply.status_code, "Somebody else is taking part in this browser" in reply.text) == (409, True)
+        told = client.post(f"/s/small/{path}", data=sent, headers={"accept": "application/json"})
+        assert (told.status_code, told.json()["outcome"]) == (409, "refused")
+    assert count(site, participants) == 2
+    assert not any(row.consented_at for row in rows(site, participants))
+    enter(client)
+    assert client.post("/s/small/page", data=fill(client.get("/s/small/page").text)).status_code == 200
+    assert sum(row.consented_at is not None for row in rows(site, participants)) == 1
+
+
+def test_the_link_for_deleting_on_a_last_page_deletes_nobody_else(make_site):
+    site = make_site()
+    client = site.browser()
+    last, _ = walk(client, enter(client))
+    link = re.search(r'href="(/s/small/stop[^"]*)"', last.text).group(1)
+    assert "Delete" in client.get(link).text
+    enter(client, panel_id="next")
+    assert client.get(link).status_code == 409
+    page = client.get("/s/small/page").text
+    assert "/s/small/stop?mark=" in page
+    assert link not in page
+
+
 def test_in_a_laboratory_the_next_person_comes_after_the_last_has_finished(make_site):
     site = make_site()
     client = site.browser()

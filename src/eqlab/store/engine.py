@@ -5,14 +5,14 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import Connection, Dialect, Engine, Executable, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
@@ -171,6 +171,46 @@ def writing_plainly(engine: Engine) -> Iterator[sqlite3.Cursor]:
                 cursor.close()
         finally:
             connection.close()  # back to where it came from; what is not committed is rolled back
+
+
+class Prepared:
+    """A statement for parameters that are always the same ones, compiled once for each kind of database, and run within
+    a transaction of SQLAlchemy without its own work, which takes several times what a row takes."""
+
+    def __init__(self, statement: Executable) -> None:
+        self._statement = statement
+        self._compiled: dict[tuple[str, frozenset[str]], tuple[str, dict[str, Any], Sequence[str] | None]] = {}
+
+    def run(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """What it finds, by column; rows of parameters must have the same names."""
+        words, fixed, places = self._words(connection.dialect, rows[0])
+        given = [{**fixed, **row} for row in rows]
+        values: list[Any] = given if places is None else [tuple(row[name] for name in places) for row in given]
+        cursor = connection.connection.cursor()
+        try:
+            if len(values) == 1:
+                cursor.execute(words, values[0])
+            else:
+                cursor.executemany(words, values)
+            if cursor.description is None:
+                return []
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        except Exception as error:
+            base: type[Exception] = connection.dialect.loaded_dbapi.Error
+            if not isinstance(error, base):
+                raise
+            raise DBAPIError.instance(None, None, error, base, dialect=connection.dialect) from error
+        finally:
+            cursor.close()
+
+    def _words(self, dialect: Dialect, row: Mapping[str, Any]) -> tuple[str, dict[str, Any], Sequence[str] | None]:
+        key = (dialect.name, frozenset(row))
+        found = self._compiled.get(key)
+        if found is None:
+            compiled: Any = self._statement.compile(dialect=dialect, column_keys=list(row))  # type: ignore[attr-defined]
+            found = self._compiled[key] = (str(compiled), dict(compiled.params), compiled.positiontup)
+        return found
 
 
 @contextmanager

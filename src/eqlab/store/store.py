@@ -14,7 +14,16 @@ from sqlalchemy import Connection, Row, and_, event, func, insert, select, text,
 from eqlab.core.answers import FAILED_READINGS, Answer, stands
 from eqlab.core.runs import RunConfig, config_to_json
 from eqlab.core.trials import Trial, to_json
-from eqlab.store.engine import open_engine, patiently, reading, said_plainly, take_turn, writing, writing_plainly
+from eqlab.store.engine import (
+    Prepared,
+    open_engine,
+    patiently,
+    reading,
+    said_plainly,
+    take_turn,
+    writing,
+    writing_plainly,
+)
 from eqlab.store.reader import Reader, StoredRun
 from eqlab.store.schema import answers, planned, runs, sessions, trials
 
@@ -298,10 +307,10 @@ def _write_bodies(connection: Connection, bodies: Mapping[str, str]) -> None:
 
 def write_answers(connection: Connection, batch: Sequence[Answer]) -> None:
     """For those who write more in the same transaction."""
-    connection.execute(_INSERT_ANSWER, [answer_row(answer) for answer in batch])
+    _INSERT_ANSWER.run(connection, [answer_row(answer) for answer in batch])
 
 
-_INSERT_ANSWER = insert(answers)
+_INSERT_ANSWER = Prepared(insert(answers).inline())
 _NAMES = [column.name for column in answers.c]
 _INSERT_PLAINLY = 'INSERT INTO answers ("{}") VALUES (:{})'.format('", "'.join(_NAMES), ", :".join(_NAMES))
 """The same in SQLite's own words."""

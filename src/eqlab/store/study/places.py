@@ -17,7 +17,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.design import Design, choose_arm
 from eqlab.core.moves import Unknown
 from eqlab.core.runs import PERSON, is_simulated
-from eqlab.store.engine import reading, take_turn
+from eqlab.store.engine import Prepared, reading, take_turn
 from eqlab.store.schema import arrivals, events, panel_ids, participants, places, planned, studies
 from eqlab.store.store import Store, write_answers
 from eqlab.store.study.chain import LINKED, extend
@@ -55,7 +55,9 @@ _HOLD_OPEN = (
 # Still held, or open again after a long silence: whoever holds a place, and nobody else took it, keeps it.
 _HELD_BY_ME = (places.c.state == "held") & (places.c.person == bindparam("who"))
 _STILL_MINE = (*_MINE, (places.c.state == "open") | _HELD_BY_ME)
-_RENEW = update(places).where(*_STILL_MINE).values(state="held", person=bindparam("who"), held_until=bindparam("until"))
+_RENEW = Prepared(
+    update(places).where(*_STILL_MINE).values(state="held", person=bindparam("who"), held_until=bindparam("until"))
+)
 _DONE = update(places).where(*_STILL_MINE).values(state="done", person=bindparam("who"), held_until=None)
 FILLED = ("done", "shut")
 _GIVE_BACK = (
@@ -156,7 +158,7 @@ class Openings:
 def renew(connection: Connection, study: str, renewals: Sequence[Renewal]) -> None:
     """Hold these places longer, or again; not those that somebody else has meanwhile."""
     rows = [{"study": study, "place": one.place, "who": one.person, "until": one.until} for one in renewals]
-    connection.execute(_RENEW, rows)
+    _RENEW.run(connection, rows)
 
 
 def finish(connection: Connection, study: str, place: int, person: str) -> bool:
@@ -177,14 +179,13 @@ def give_back(connection: Connection, study: str, place: int, person: str) -> bo
 Person = SimpleNamespace
 """A row of `participants`, as it will be when what is gathered has been written."""
 
-_FIND = select(participants).where(
-    participants.c.study_id == bindparam("study"), participants.c.person.in_(bindparam("people", expanding=True))
-)
+_THEIRS = participants.c.study_id == bindparam("study")
+_ONE = select(participants).where(_THEIRS, participants.c.person == bindparam("who"))
+_FIND_ONE, _LOCK_ONE = Prepared(_ONE), Prepared(_ONE.with_for_update())
+_FIND = select(participants).where(_THEIRS, participants.c.person.in_(bindparam("people", expanding=True)))
 _LOCK = _FIND.order_by(participants.c.person).with_for_update()  # all in one order: nobody waits in a circle
-_INSERT = {table: insert(table) for table in (participants, arrivals, panel_ids, planned, events)}
-_CHANGE = update(participants).where(
-    participants.c.study_id == bindparam("study"), participants.c.person == bindparam("who")
-)
+_INSERT = {table: Prepared(insert(table).inline()) for table in (participants, arrivals, panel_ids, planned, events)}
+_CHANGE = Prepared(update(participants).where(_THEIRS, participants.c.person == bindparam("who")))
 
 
 def find_people(
@@ -193,6 +194,10 @@ def find_people(
     """Those of them that there are, by name."""
     if not people:
         return {}
+    if len(people) == 1:
+        (who,) = people
+        rows = (_LOCK_ONE if lock else _FIND_ONE).run(connection, [{"study": study, "who": who}])
+        return {row["person"]: Person(**row) for row in rows}
     found = connection.execute(_LOCK if lock else _FIND, {"study": study, "people": sorted(people)})
     return {row.person: Person(**row._mapping) for row in found}
 
@@ -244,7 +249,7 @@ class Changes:
     def write(self, connection: Connection) -> None:
         for table, rows in self._rows.items():
             if rows:
-                connection.execute(_INSERT[table], rows)
+                _INSERT[table].run(connection, rows)
         if self._answers:
             write_answers(connection, self._answers)
         if self._renewed:
@@ -253,5 +258,5 @@ class Changes:
         for person, values in self._changes.items():
             alike[frozenset(values)].append({"study": self._study, "who": person, **values})
         for changes in alike.values():
-            connection.execute(_CHANGE, changes)
+            _CHANGE.run(connection, changes)
         extend(connection, self._study, self._now, self._linked)

@@ -34,7 +34,7 @@ from eqlab.study.web import api, pages, researcher
 from eqlab.study.web.guard import RequestGuard
 from eqlab.study.web.log import say
 from eqlab.study.web.settings import ServerSettings, network_of
-from eqlab.study.web.site import Site, client_of, site_of, study_of
+from eqlab.study.web.site import Site, SomebodyElse, client_of, site_of, study_of
 
 _HEALTHY = 2.0
 """Seconds for which a write that worked is believed."""
@@ -140,7 +140,12 @@ def create_app(studies: Sequence[ServedStudy], settings: ServerSettings) -> Fast
     app.add_api_route("/health", health, methods=["GET", "HEAD"], include_in_schema=False)
     app.add_api_route("/static/{name}", static, methods=["GET"], include_in_schema=False)
     app.add_api_route("/", front, methods=["GET"], include_in_schema=False)
-    handlers: dict[Any, Any] = {HTTPException: _turned_away, Unknown: _stranger, RequestValidationError: _malformed}
+    handlers: dict[Any, Any] = {
+        HTTPException: _turned_away,
+        Unknown: _stranger,
+        SomebodyElse: _somebody_else,
+        RequestValidationError: _malformed,
+    }
     for error, handler in handlers.items():
         app.add_exception_handler(error, handler)
     layers = [Middleware(RequestGuard, settings=settings, refuse=lambda scope, status: _refusal(site, scope, status))]
@@ -210,6 +215,15 @@ async def _stranger(request: Request, _: Exception) -> Response:
         return JSONResponse({"outcome": "unknown"}, 401)
     site, served = study_of(request)
     return site.render.message("unknown", served.study.language, 401, study=served.study)
+
+
+async def _somebody_else(request: Request, _: Exception) -> Response:
+    """Nothing is kept, and the person is asked. The script shows what it is told, or sends the form itself."""
+    site, served = study_of(request)
+    language = served.study.language
+    if pages.wants_json(request):
+        return JSONResponse({"outcome": "refused", "problems": {"": site.render.texts(language)("swap_title")}}, 409)
+    return site.render.page("swap", language, 409, study=served.study)
 
 
 async def _malformed(_: Request, error: Exception) -> Response:

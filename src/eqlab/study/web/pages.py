@@ -233,7 +233,9 @@ async def page(request: Request) -> Response:
 
 async def answer(request: Request) -> Response:
     visit = visit_of(request)
-    post = read_form(await request.body())
+    body = await request.body()
+    visit.expects(body)
+    post = read_form(body)
     saved = await save(visit, post) if post else Saved(visit.person, "refused", {"": "unknown"})
     if saved.outcome == "turned_away":
         where = f"/s/{visit.study.id}/elsewhere"
@@ -241,8 +243,8 @@ async def answer(request: Request) -> Response:
     where = "page?dropped=1" if post and saved.outcome == "again" and await _dropped(visit, post) else "page"
     if wants_json(request):
         status = 422 if saved.outcome == "refused" else 200
-        body = {"outcome": saved.outcome, "problems": dict(saved.problems), "next": f"/s/{visit.study.id}/{where}"}
-        return JSONResponse(body, status)
+        told = {"outcome": saved.outcome, "problems": dict(saved.problems), "next": f"/s/{visit.study.id}/{where}"}
+        return JSONResponse(told, status)
     if saved.outcome != "refused":
         return visit.to(where)
     if post is not None and post.correct:
@@ -291,23 +293,26 @@ async def back(request: Request) -> Response:
 
 async def ask_stop(request: Request) -> Response:
     visit = visit_of(request)
+    visit.expects(request.scope["query_string"])
     view = await visit.look()
     talked = talk.told_at_end(visit.study, view)
     returns = bool(visit.study.panel.person) and not (talked and talked.paid)
-    return visit.page("stop", ended=view.step is None, returns=returns)
+    return visit.page("stop", ended=view.step is None, returns=returns, mark=visit.mark)
 
 
 async def stop(request: Request) -> Response:
     visit = visit_of(request)
-    wish = (await request.body()).decode("ascii", "replace")
-    if wish == "what=delete":
+    body = await request.body()
+    visit.expects(body)
+    wish = dict(parse_qsl(body.decode("ascii", "replace"))).get("what")
+    if wish == "delete":
         talked = talk.told_at_end(visit.study, await visit.look())
         clean = await visit.served.erase(visit.person)
         code = visit.study.panel.code("complete") if talked and talked.paid else ""
         gone = visit.page("deleted", at_panel=bool(visit.study.panel.person), talked=talked, code=code, clean=clean)
         visit.site.cookies.forget_person(gone, visit.study.id)
         return gone
-    if wish == "what=keep":
+    if wish == "keep":
         await visit.served.write(visit.served.participation.stop, visit.person)
         return visit.to("done")
     return visit.to("stop")
@@ -329,6 +334,7 @@ async def done(request: Request) -> Response:
         panel=panel.name.capitalize(),
         at_panel=bool(panel.person),
         talked=talked,
+        mark=visit.mark,
     )
 
 
@@ -377,7 +383,7 @@ async def _show(
         "view": view,
         "number": view.number + 1,
         "shown": f"{visit.served.participation.clock():.3f}",
-        "mark": visit.site.cookies.mark(study.id, view.person),
+        "mark": visit.mark,
         "problems": [(_anchor(trial, key), text) for key, text in said.items()],
         "correct": post is not None and post.correct,
         "dropped": dropped,

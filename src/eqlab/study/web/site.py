@@ -5,6 +5,7 @@ import base64
 import hashlib
 import hmac
 import math
+import re
 import secrets
 import time
 from collections import OrderedDict
@@ -35,6 +36,7 @@ _MOST_ADDRESSES = 50_000
 _PERSON_SECONDS = 60 * 24 * 3600
 _SEALED_SECONDS = 3600
 RESEARCHER_SECONDS = 12 * 3600
+_MARK = re.compile(rb"(?:^|&)mark=([\w-]*)")
 _OURS_ALONE = "__Host-"
 """Over https a browser lets no other host, and no plain http page, set a cookie whose name begins so."""
 
@@ -125,6 +127,10 @@ def site_of(request: Request) -> Site:
     return site
 
 
+class SomebodyElse(Exception):
+    """A post from the page of another person than the one that the browser's cookie names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
     """A request of somebody who takes part in a study of ours."""
@@ -141,6 +147,17 @@ class Visit:
     def minutes(self) -> int:
         """What the whole study will take, as far as words and questions can tell."""
         return max(1, round(self.site.minutes(self.served)))
+
+    @property
+    def mark(self) -> str:
+        return self.site.cookies.mark(self.study.id, self.person)
+
+    def expects(self, fields: bytes) -> None:
+        """Raises where a post or a link comes from a page that was made for somebody else: another tab has changed who
+        this browser is. Programs name nobody, nor did the pages of 0.2."""
+        found = _MARK.search(fields)
+        if found is not None and found.group(1).decode() != self.mark:
+            raise SomebodyElse
 
     def minutes_left(self, view: View) -> int | None:
         """None before the consent, and where less than a minute is left to speak of."""

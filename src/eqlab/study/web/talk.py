@@ -81,7 +81,9 @@ def plain(text: str) -> str:
 
 async def post(request: Request) -> Response:
     visit, talks = conversations_of(request)
-    turn = read_turn(await request.body())
+    body = await request.body()
+    visit.expects(body)
+    turn = read_turn(body)
     problems: dict[str, str] = {}
     outcome = "refused"
     if turn is not None:
@@ -221,7 +223,6 @@ async def show(
     talk = await talks.look(visit.person) if talks else None
     if talks is None or talk is None:
         return visit.to("page")
-    study = visit.study
     words = talks.kind.words
     said = {key: _word(talks, key, why) for key, why in (problems or {}).items()}
     return visit.page(
@@ -237,7 +238,7 @@ async def show(
         given=turn or PostedTurn(talk.step, talk.turn, "send"),
         resume=visit.resume_code(view),
         minutes_left=visit.minutes_left(view),
-        mark=visit.site.cookies.mark(study.id, view.person),
+        mark=visit.mark,
     )
 
 
