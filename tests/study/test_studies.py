@@ -6,12 +6,14 @@ import pytest
 from filled_studies import template_text
 from judge_case import replies
 from made_studies import made
+from sqlalchemy import delete, func, select, update
 
 import eqlab as api
-from eqlab.core.errors import DataError, UsageError
+from eqlab.core.errors import DataError, StoreError, UsageError
+from eqlab.store.schema import answers, studies
 from eqlab.store.study.moves import is_right
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.studies import create_study
+from eqlab.store.study.studies import check_begun, create_study
 from eqlab.study.build_design import arm_replies, design_of, open_study, split_source
 from eqlab.study.file import read_study
 from eqlab.study.init import study_text
@@ -105,6 +107,75 @@ def test_the_models_of_the_newest_run_become_arms_that_later_runs_do_not_change(
     settled = study_text("rating", store, arms={"a": "last:third", "b": "author"})
     assert f'"a" = "{store.find_run("last").id}:third"' in settled
     assert f'"warm" = "{run}:warm"\n"cold" = "{run}:cold"' in study_text("rating", store, source=run)  # not the newest
+
+
+def dated(store, after):
+    """The study's beginning, so many seconds after the last reply."""
+    with store.engine.begin() as connection:
+        latest = connection.execute(select(func.max(answers.c.at))).scalar()
+        connection.execute(update(studies).values(created_at=latest + after))
+
+
+@pytest.fixture
+def from_unfinished(server, store, tmp_path):
+    """A study that has begun with the replies of a run that lacks some; (its file, its design, the run)."""
+
+    def make(source, lacks=lambda subject, number: number < 3):
+        run = replies(server, store)
+        with store.engine.begin() as connection:
+            for subject in connection.execute(select(answers.c.subject).distinct()).scalars().all():
+                own = answers.c.subject == subject
+                asked = connection.execute(select(answers.c.trial_id).where(own).order_by(answers.c.trial_id)).scalars()
+                lost = [trial for number, trial in enumerate(asked.all()) if lacks(subject, number)]
+                connection.execute(delete(answers).where(own, answers.c.trial_id.in_(lost)))
+        path = tmp_path / "rating.toml"
+        path.write_text(study_text("rating", store).replace(run, source or run))
+        text, design = open_study(path, store)
+        create_study(store, design, text, "test", {})
+        return path, design, run
+
+    return make
+
+
+@pytest.mark.parametrize("source", ["", "last"])
+def test_a_study_that_has_begun_keeps_its_pages_when_its_run_gets_what_it_lacked(
+    server, store, from_unfinished, source
+):
+    path, begun, run = from_unfinished(source)
+    assert {len(batch.trials) for batch in begun.batches} == {5}
+    assert replies(server, store) == run  # the same command again
+    if source:
+        replies(server, store, models=("warm", "cold", "third"), seed=5)
+    again = open_study(path, store)[1]
+    check_begun(store, again)
+    assert again.trials == begun.trials
+    fresh = path.read_text().replace('id = "rating"', 'id = "later"')
+    (path.parent / "later.toml").write_text(fresh)
+    assert {len(batch.trials) for batch in open_study(path.parent / "later.toml", store)[1].batches} == {8}
+    path.write_text(path.read_text().replace("batch_size = ", "batch_size = 1"))
+    with pytest.raises(StoreError, match="other pages than its file has now"):
+        check_begun(store, open_study(path, store)[1])
+
+
+def test_replies_of_a_second_model_do_not_end_a_study_of_the_first(server, store, from_unfinished):
+    path, _, run = from_unfinished("", lacks=lambda subject, number: "cold" in subject)
+    assert f'"warm" = "{run}"' in path.read_text()
+    replies(server, store)
+    check_begun(store, open_study(path, store)[1])
+
+
+def test_replies_that_came_while_a_study_was_made_are_not_in_it(server, store, from_unfinished):
+    path, begun, _ = from_unfinished("")
+    replies(server, store)
+    dated(store, 0.5)
+    assert open_study(path, store)[1].sha256 == begun.sha256
+
+
+@pytest.mark.parametrize("hours", [-24, 24])
+def test_a_study_begins_on_a_machine_with_another_clock_than_its_run(from_unfinished, store, hours):
+    path, begun, _ = from_unfinished("")
+    dated(store, hours * 3600)
+    assert open_study(path, store)[1].sha256 == begun.sha256
 
 
 def test_beside_one_model_stand_our_own_replies(server, store):

@@ -1,10 +1,13 @@
 """Judges at work: collect replies from runs, from the published data and from files, and have a model rate them.
 The run itself is an ordinary one: stored, continued, scored and reported like any other."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from eqlab.benchmarks.empathy.items import OPEN_PATH, PATH, EmpathyItem, from_published, parse_open, parse_published
 from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, with_rubric
@@ -236,11 +239,14 @@ def _judge(spec: str, request: JudgeRequest) -> ModelConfig:
     return ModelConfig(spec, "" if embedded else request.base_url, structured, dict(request.settings), "judge")
 
 
-def collect(sources: Sequence[str], store: Store, data: Path | None, say: Say) -> list[ReplyRow]:
-    """All replies that the sources hold; arms of the same name from two sources are told apart by their source."""
+def collect(
+    sources: Sequence[str], store: Store, data: Path | None, say: Say, until: float = math.inf
+) -> list[ReplyRow]:
+    """All replies that the sources hold, those of runs as they were at `until`; arms of the same name from two sources
+    are told apart by their source."""
     if not sources:
         raise UsageError("There is nothing to judge.", "Name a run, a file or 'published' with --on.")
-    reply_rows = {source: _source(source, store, data, say) for source in dict.fromkeys(sources)}
+    reply_rows = {source: _source(source, store, data, say, until) for source in dict.fromkeys(sources)}
     owners: dict[str, list[str]] = {}
     for source, rows in reply_rows.items():
         for arm in {row.arm for row in rows}:
@@ -258,20 +264,40 @@ def from_store(against: str, on: Sequence[str]) -> bool:
     return any(one not in ("published", "author") and not one.startswith(PREFIX) and not _is_file(one) for one in named)
 
 
-def _source(source: str, store: Store, data: Path | None, say: Say) -> list[ReplyRow]:
+def _source(source: str, store: Store, data: Path | None, say: Say, until: float) -> list[ReplyRow]:
     if source == "published":
         return published_replies(data)
     if source == "author":
         return [_row("author", item, item.reply) for item in open_prompts()]
     if _is_file(source):
         return file_replies(Path(source), data, say)
-    return run_replies(store, newest_with_replies(store) if source == "last" else store.find_run(source))
+    return run_replies(store, _source_run(source, store, until), until)
 
 
-def newest_with_replies(store: Store) -> StoredRun:
+def _source_run(source: str, store: Store, until: float) -> StoredRun:
+    return newest_with_replies(store, until) if source == "last" else store.find_run(source)
+
+
+def answer_times(source: str, store: Store, until: float) -> set[float]:
+    """When the answers came that a run has by now; nothing for a source that is no run."""
+    if not from_store("", (source,)):
+        return set()
+    stored = _source_run(source, store, until)
+    return {
+        answer.at
+        for model in stored.config.models
+        for config in stored.config.benchmarks
+        for one in store.scored(stored.id, model.subject, config.name)
+        for answer in one.attempts
+    }
+
+
+def newest_with_replies(store: Store, until: float = math.inf) -> StoredRun:
     """`last` means the newest run that has something to judge, whatever ran since."""
     for run in store.run_ids():
         stored = store.read_run(run)
+        if stored.created_at > until:
+            continue
         if stored.config.models and any(isinstance(find(config.name), Rated) for config in stored.config.benchmarks):
             return stored
     raise UsageError("No run in the store has replies.", "Make some with 'eqlab run -b empathy MODEL'.")
@@ -347,8 +373,8 @@ def published_replies(data: Path | None) -> list[ReplyRow]:
     ]
 
 
-def run_replies(store: Store, stored: StoredRun) -> list[ReplyRow]:
-    """Every subject of a run with replies is an arm."""
+def run_replies(store: Store, stored: StoredRun, until: float = math.inf) -> list[ReplyRow]:
+    """Every subject of a run with replies is an arm. Replies that came after `until` are left out."""
     replied: list[tuple[str, Rated]] = []
     for config in stored.config.benchmarks:
         benchmark = find(config.name)
@@ -365,11 +391,16 @@ def run_replies(store: Store, stored: StoredRun) -> list[ReplyRow]:
         row
         for model in stored.config.models
         for name, benchmark in replied
-        for row in benchmark.replies(model.spec, store.scored(stored.id, model.subject, name))
+        for row in benchmark.replies(model.spec, _until(until, store.scored(stored.id, model.subject, name)))
     ]
     if not rows:
         raise UsageError(f"Run {stored.id} holds no reply yet.", "Continue it with the command that started it.")
     return rows
+
+
+def _until(until: float, scored: Iterable[Scored]) -> Iterator[Scored]:
+    for one in scored:
+        yield structs.replace(one, attempts=tuple(answer for answer in one.attempts if answer.at <= until))
 
 
 def file_replies(path: Path, data: Path | None, say: Say) -> list[ReplyRow]:

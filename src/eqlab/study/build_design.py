@@ -4,8 +4,11 @@ Nothing is written; `store.study.create` does that when a study begins.
 Pages that every kind of study may have besides its own trials: questionnaires, the comprehension check, questions of
 the researcher's own, gold items."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,7 @@ from eqlab.instruments.wording import PARTNER, QUESTIONNAIRES, Wording, own_word
 from eqlab.runs import judge as judging
 from eqlab.runs.identity import configured
 from eqlab.store.store import Store
-from eqlab.store.study.studies import begun_with
+from eqlab.store.study.studies import begun_at, begun_with
 from eqlab.study.file import ITEM_SETS, read_study
 from eqlab.study.kinds import kind_of
 from eqlab.study.talks import too_little
@@ -113,19 +116,53 @@ Say = Callable[[str], None]
 _PEOPLE = {"purpose": "people"}
 
 
+_READING, _TRIES = 60.0, 20
+"""Seconds that reading replies may take when a study begins, and how many that came meanwhile may be told apart."""
+
+
 def open_study(path: Path, store: Store, data: Path | None = None, say: Say = lambda _: None) -> tuple[str, Design]:
     """A study file's text and its design. Files that it names are looked for beside it."""
     text = decoded(judging.read_file(path), str(path))
     study = read_study(text, path.name)
-    design = design_of(study, store, data, say, folder=path.parent)
+    design = _as_begun(study, text, store, data, path, say) or design_of(study, store, data, say, folder=path.parent)
     for line in too_little(design):
         say(line)
-    begun = begun_with(store, study.id)
-    if study.language != "en" and begun not in (None, design.sha256):
-        older = design_of(read_study(text, path.name, words="en"), store, data, say, folder=path.parent)
-        if older.sha256 == begun:
-            return text, older  # begun with 0.1, whose trials had English words in every language
     return text, design
+
+
+def _as_begun(study: Study, text: str, store: Store, data: Path | None, path: Path, say: Say) -> Design | None:
+    """The design that a study has begun with: of the replies that its runs had then, whatever they have got since.
+    None if it has not begun, or its file or what that names has changed."""
+    begun, at = begun_with(store, study.id), begun_at(store, study.id)
+    if begun is None or at is None:
+        return None
+    studies = [study]
+    if study.language != "en":  # begun with 0.1, whose trials had English words in every language
+        studies.append(read_study(text, path.name, words="en"))
+    for until in chain((at,), _other_times(study, store, path.parent, at)):
+        for one in studies:
+            said: list[str] = []
+            with suppress(UsageError):  # as it was then, a run may lack what the study needs
+                design = design_of(one, store, data, said.append, folder=path.parent, until=until)
+                if design.sha256 == begun:
+                    for line in said:
+                        say(line)
+                    return design
+    return None
+
+
+def _other_times(study: Study, store: Store, folder: Path, at: float) -> Iterator[float]:
+    """Until when a study may have read its replies, if not until it began: some may have come meanwhile, or from a
+    machine whose clock runs ahead."""
+    if kind_of(study).form().arms != "replies":
+        return
+    times: set[float] = set()
+    for _, source in study.arms:
+        with suppress(UsageError):
+            times |= judging.answer_times(split_source(source, folder)[0], store, at)
+    if max(times, default=0.0) > at - _READING:
+        yield from reversed(sorted(one for one in times if one <= at)[-_TRIES:-1])
+        yield math.inf
 
 
 def design_of(
@@ -135,13 +172,15 @@ def design_of(
     say: Say = lambda _: None,
     *,
     folder: Path | None = None,
+    until: float = math.inf,
 ) -> Design:
-    """Everything the study asks. Raises where something it names is missing."""
+    """Everything the study asks, of replies those that runs had at `until`. Raises where something it names is
+    missing."""
     kind = kind_of(study)
     form = kind.form()
     benchmark = load(form.benchmark)
     if form.arms == "replies":
-        files, options = _replies(study, form, benchmark, store, data, say, folder)
+        files, options = _replies(study, form, benchmark, store, data, say, folder, until)
     else:
         own = {option.name for option in form.own_options}
         given = {**dict(form.options), **{name: value for name, value in study.options if name not in own}}
@@ -184,10 +223,17 @@ def _check_reference(design: Design) -> None:
 
 
 def _replies(
-    study: Study, form: StudyForm, benchmark: Benchmark, store: Store, data: Path | None, say: Say, folder: Path | None
+    study: Study,
+    form: StudyForm,
+    benchmark: Benchmark,
+    store: Store,
+    data: Path | None,
+    say: Say,
+    folder: Path | None,
+    until: float,
 ) -> tuple[dict[str, bytes], Mapping[str, Any]]:
     """The arms' replies to the prompts that all arms have replied to."""
-    rows = [row for name, source in study.arms for row in arm_replies(name, source, store, data, say, folder)]
+    rows = [row for name, source in study.arms for row in arm_replies(name, source, store, data, say, folder, until)]
     rows = judging.comparable(rows, say)
     published = all(source.partition(":")[0] == "published" for _, source in study.arms)
     options = benchmark.options("published" if published else "replies", dict(form.options))
@@ -235,11 +281,17 @@ def wording_of(key: str, data: Path | None) -> Wording:
 
 
 def arm_replies(
-    arm: str, source: str, store: Store, data: Path | None, say: Say, folder: Path | None = None
+    arm: str,
+    source: str,
+    store: Store,
+    data: Path | None,
+    say: Say,
+    folder: Path | None = None,
+    until: float = math.inf,
 ) -> list[ReplyRow]:
     """The replies of one arm, one to a prompt, under the arm's name."""
     where, chosen = split_source(source, folder)
-    rows = judging.collect((where,), store, data, say)
+    rows = judging.collect((where,), store, data, say, until)
     rows = [replace(row, arm=arm) for row in _of_model(rows, source, where, chosen)]
     first: dict[str, ReplyRow] = {}
     for row in sorted(rows, key=lambda row: row.repeat):

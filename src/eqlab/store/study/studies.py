@@ -50,6 +50,11 @@ def begun_with(store: Store, study: str) -> str | None:
         return connection.execute(_DESIGN, {"study": study}).scalar()
 
 
+def begun_at(store: Store, study: str) -> float | None:
+    with store.engine.connect() as connection:
+        return connection.execute(select(studies.c.created_at).where(studies.c.id == study)).scalar()
+
+
 def check_begun(store: Store, design: Design) -> None:
     """Raise unless the study has begun in this store, with the pages that its file has now."""
     begun = begun_with(store, design.study.id)
@@ -65,7 +70,7 @@ def _check_pages(design: Design, begun: str) -> None:
     if begun != design.sha256:
         raise StoreError(
             f"Study '{design.study.id}' has begun with other pages than its file has now.",
-            "Restore the file, or give the changed study a new id.",
+            "Restore the file and the replies or items that it names, or give the changed study a new id.",
         )
 
 
