@@ -187,8 +187,12 @@ def test_who_may_be_first_is_asked_on_one_side():
 
 @pytest.mark.parametrize(("models", "items", "missing"), [(4, 9, 0.0), (9, 30, 0.0), (9, 30, 0.1), (70, 12, 0.0)])
 @pytest.mark.parametrize("claim", ["each", "all"])
-def test_ranges_are_those_of_all_draws_and_all_pairs(models, items, missing, claim):
-    """By the definition: every t of every draw, in double precision, stepped down over a model's pairs, or over all."""
+@pytest.mark.parametrize("block", [4, 128])
+def test_ranges_are_those_of_all_draws_and_all_pairs(monkeypatch, models, items, missing, claim, block):
+    """By the definition: every t of every draw, in double precision, stepped down over a model's pairs, or over all.
+    With small blocks most pairs are far apart and are left out of the later steps."""
+    monkeypatch.setattr(ranks, "_BLOCK", block)
+    ranks._drawn.cache_clear()
     random = np.random.default_rng(models)
     scores = np.round(random.normal(np.linspace(0, 4, models)[:, None], 1.0, (models, items)), 3)
     scores[random.random(scores.shape) < missing] = np.nan
@@ -238,3 +242,67 @@ def test_threads_change_no_range(monkeypatch):
         sets = [rank_sets(scores, draws=200, claim=claim) for claim in ("each", "all")]
         found.append([(one.ranges, one.first, one.above.tolist(), one.below.tolist()) for one in sets])
     assert found[0] == found[1]
+
+
+def test_steps_without_far_pairs_end_where_all_steps_end(monkeypatch):
+    """A p below which pairs count as far that is much too large: then a first bound may leave some of them, and all
+    are stepped down."""
+    random = np.random.default_rng(3)
+    scores = np.round(random.normal(np.linspace(0, 3, 90)[:, None], 1.0, (90, 25)), 2)[random.permutation(90)]
+    found = []
+    monkeypatch.setattr(ranks, "_BLOCK", 4)
+    for far in (0.0, 0.1, 3.0, 90 / 0.05):
+        monkeypatch.setattr(ranks, "_FAR", far)
+        ranks._drawn.cache_clear()
+        sets = rank_sets(scores, draws=300, first=False)
+        found.append((sets.ranges, sets.above.tolist(), sets.below.tolist()))
+    assert all(one == found[0] for one in found)
+    assert len({low for low, _ in found[0][0]}) > 10
+
+
+def test_rows_of_two_tables_are_drawn_once_and_change_no_range(monkeypatch):
+    """Of two tables with most rows the same, as scored and with lost answers as the worst, what is drawn of these rows
+    is drawn once; the ranges are those of each table by itself."""
+    monkeypatch.setattr(ranks, "_BLOCK", 8)
+    one = draw(7, np.linspace(0, 3, 60), 40)
+    other = one.copy()
+    other[::6, 5:9] -= 2
+    one[::6, 5:9] = np.nan
+    same = np.ones(60, dtype=bool)
+    same[::6] = False
+    counted = []
+    blocks = ranks.BootstrapT._blocks
+
+    def counting(*given):
+        for block in blocks(*given):
+            counted.append(block[2].size)
+            yield block
+
+    monkeypatch.setattr(ranks.BootstrapT, "_blocks", counting)
+    alone = []
+    for table in (one, other):
+        ranks._drawn.cache_clear()
+        alone.append(rank_sets(table, draws=200, first=False))
+    by_themselves = sum(counted)
+    counted.clear()
+    ranks._drawn.cache_clear()
+    ranks._shared.cache_clear()
+    together = [rank_sets(table, draws=200, first=False, elsewhere=same) for table in (one, other)]
+    assert [found.ranges for found in together] == [found.ranges for found in alone]
+    assert all(np.array_equal(a.above, b.above) for a, b in zip(together, alone, strict=True))
+    assert sum(counted) < 0.8 * by_themselves
+
+
+def test_an_item_that_only_other_rows_have_is_drawn_for_all():
+    one = draw(8, np.linspace(0, 3, 12), 30)
+    one[:9, 4] = np.nan
+    same = np.arange(12) < 9
+    shared = rank_sets(one, draws=200, first=False, elsewhere=same)
+    ranks._drawn.cache_clear()
+    assert shared.ranges == rank_sets(one, draws=200, first=False).ranges
+
+
+def test_who_may_be_first_is_found_only_when_asked():
+    scores = draw(9, [0, 1, 2], 30)
+    assert rank_sets(scores, first=False).first == ()
+    assert rank_sets(scores, first=False).ranges == rank_sets(scores).ranges

@@ -13,10 +13,12 @@ below (Mogstad, Romano, Shaikh & Wilhelm 2024, Review of Economic Studies 91:476
 Tested by the largest t over the pairs in question, stepping down (Romano & Wolf 2005), by a bootstrap-t over items."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from hashlib import sha256
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -36,12 +38,17 @@ T = TypeVar("T")
 DRAWS = 2000
 _AT_ONCE = 20_000_000
 """Numbers in memory at once."""
-_BLOCK = 64
-"""Models whose t are computed together: with 2,000 draws they stay in the processor's cache."""
+_BLOCK = 128
+"""Models whose t are computed together: with 1,000 draws they stay in the processor's cache."""
+_TOGETHER = 1000
+"""Draws of them."""
 _CHUNK = 200
 """Draws looked at together when a bound is stepped down."""
 _THREADS = 4
-"""At most: each has its own largest values, models × draws."""
+"""At most."""
+_FAR = 0.1
+"""Pairs whose p is below this share of α over the number of models are taken for far apart: their largest t are kept by
+themselves, so that stepping down can begin without them."""
 _NOTHING = np.float32(1e-14)
 """Added to a squared difference, so that two that are alike on all items drawn have a t of 0."""
 _MANY = 600
@@ -95,53 +102,67 @@ def rank_sets(
     *,
     claim: Claim = "each",
     found: Pairwise | None = None,
+    first: bool = True,
+    elsewhere: Flags | None = None,
 ) -> RankSets:
     """Ranges under one claim, and who may be first, for a models × items array (NaN: missing; higher is better). A
     model without scores may have any rank; a pair with too few items is never separated, and near copies by the signs
-    of their few gaps. `found`: pairs tested elsewhere, where more than the items varies (judges, say)."""
+    of their few gaps. `found`: pairs tested elsewhere, where more than the items varies (judges, say). `first`: whether
+    to ask who may be first, which takes as long again. `elsewhere`: the rows that the next table has too, in the same
+    order; what is drawn of them is kept for it.
+
+    Memory: of M models and D draws 8·M·D bytes, of each of the last two tables; and of every pair some 60 bytes."""
     scores = as_matrix(matrix)
     found = pairwise(scores) if found is None else found
     tested, by_signs = _testable(scores, found)
-    bootstrap, up, largest = _drawn(scores.tobytes(), scores.shape, tested.tobytes(), draws, seed)
     models, alpha = len(scores), 1 - level
+    near = tested & ~(found.p < _FAR * alpha / max(1, models))
+    given = _Given(scores, tested, draws, seed, near, elsewhere)
+    drawn = _drawn(given)
     above, below = np.zeros((models, models), dtype=bool), np.zeros((models, models), dtype=bool)
-    first = np.ones(models, dtype=bool)
+    may_lead = np.ones(models if first else 0, dtype=bool)
+    up = _upward(given) if first else None
     if claim == "all":
-        certain = _all_pairs(bootstrap, found, tested, by_signs, alpha, largest)
+        certain = _all_pairs(drawn, found, tested, by_signs, alpha)
         above, below = certain & (found.difference > 0), certain & (found.difference < 0)
 
     def look_at(rows: range) -> None:
         for model in rows:
             if not (tested[model].any() or by_signs[model].any()):
                 continue
-            first[model] = not _beaten(bootstrap, up[model], found, tested[model], by_signs[model], model, alpha)
+            if up is not None:
+                may_lead[model] = not _beaten(
+                    drawn.bootstrap, up[model], found, tested[model], by_signs[model], model, alpha
+                )
             if claim == "each":
-                certain_row = _one_row(bootstrap, largest[model], found, tested[model], by_signs[model], model, alpha)
+                certain_row = _one_row(drawn, found, tested[model], by_signs[model], model, alpha)
                 above[:, model] = certain_row & (found.difference[model] < 0)
                 below[:, model] = certain_row & (found.difference[model] > 0)
 
-    _in_threads(look_at, models)
+    parts = _THREADS if models > _BLOCK else 1
+    _in_threads(look_at, [range(start, models, parts) for start in range(parts)])
     bounds = tuple(
         (1 + int(up), models - int(down)) for up, down in zip(above.sum(axis=0), below.sum(axis=0), strict=True)
     )
-    return RankSets(bounds, tuple(first.tolist()), above, below, claim, level)
+    return RankSets(bounds, tuple(may_lead.tolist()), above, below, claim, level)
 
 
-def _in_threads(work: Callable[[range], T], models: int) -> list[T]:
-    """What is done with all models, shared out so that each thread has early and late ones. NumPy lets others work
-    while it computes; every number is the same however many there are."""
-    count = min(_THREADS, models // _BLOCK, os.cpu_count() or 1)
+def _in_threads(work: Callable[[T], None], parts: Sequence[T]) -> None:
+    """NumPy lets others work while it computes; every number is the same however many threads there are."""
+    count = min(_THREADS, len(parts), os.cpu_count() or 1)
     if count < 2:
-        return [work(range(models))]
+        for part in parts:
+            work(part)
+        return
     with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(work, (range(start, models, count) for start in range(count))))
+        list(pool.map(work, parts))
 
 
 def rank_ranges(
     matrix: npt.ArrayLike, level: float = 0.95, draws: int = DRAWS, seed: int = 0, *, claim: Claim = "each"
 ) -> list[tuple[int, int]]:
     """The ranges of `rank_sets` alone."""
-    return list(rank_sets(matrix, level, draws, seed, claim=claim).ranges)
+    return list(rank_sets(matrix, level, draws, seed, claim=claim, first=False).ranges)
 
 
 def ranges(above: Flags | Sequence[Sequence[bool]]) -> list[tuple[int, int]]:
@@ -272,6 +293,12 @@ class BootstrapT:
             self._weights = counted.astype(np.float32)
         self._means: Float32s = (self._rest @ self._weights.T / max(self.n, 1)).astype(np.float32)
 
+    def of(self, models: npt.NDArray[np.intp]) -> "BootstrapT":
+        """The same draws of some models, in this order."""
+        made = copy(self)
+        made._rest, made._means = self._rest[models], self._means[models]
+        return made
+
     def t(self, share: npt.ArrayLike) -> Floats:
         """t from its share; infinite where a draw has a gap and no spread."""
         size = np.abs(np.asarray(share, dtype=float))
@@ -281,66 +308,116 @@ class BootstrapT:
             t = np.sqrt((self.n - 1) * size / np.maximum(1 - size, 0.0))
         return np.asarray(np.copysign(np.where(size >= 1 - 1e-6, np.inf, t), share))
 
-    def _shares(self, model: int, others: Index, gap: Float32s, weights: Float32s) -> Float32s:
-        """others × draws: of every other model minus this one. `gap`: the differences of their means in the draws; they
-        become the shares. `weights`: the draws."""
-        squares = (self._rest[others] - self._rest[model]) ** 2
+    def _shares(self, model: int, others: Index, gap: Float32s, weights: Float32s, signed: bool = False) -> Float32s:
+        """others × draws: of every other model minus this one, without a sign unless `signed`. `gap`: the differences
+        of their means in the draws; they become the shares. `weights`: items × draws."""
+        squares = self._rest[others] - self._rest[model]
+        squares *= squares
         squares += _NOTHING
         squares /= np.float32(max(self.n, 1))
-        spread = squares.sum(axis=1, keepdims=True) if self._plain else squares @ weights.T
-        gap *= np.abs(gap)
+        spread = squares.sum(axis=1, keepdims=True) if self._plain else squares @ weights
+        gap *= np.abs(gap) if signed else gap
         gap /= spread
         return gap
 
     def row(self, model: int, others: npt.NDArray[np.intp], draws: slice) -> Floats:
         """others × draws: t* of these models minus this one."""
         means = self._means[:, draws]
-        return self.t(self._shares(model, others, means[others] - means[model], self._weights[draws]))
+        gap = means[others] - means[model]
+        return self.t(self._shares(model, others, gap, self._weights[draws].T, signed=True))
 
-    def extremes(self, pairs: Flags, draws: Index = slice(None)) -> tuple[Float32s, Float32s]:
-        """Models × draws: the largest share of another one minus this, and of this minus another one, of these pairs;
-        0 where there is none above it. `draws` takes some of them."""
-        weights, means = self._weights[draws], np.ascontiguousarray(self._means[:, draws])
-        models = len(means)
+    def _blocks(
+        self, pairs: Flags, draws: npt.NDArray[np.intp], signed: bool = False
+    ) -> Iterator[tuple[int, slice, Float32s]]:
+        """(model, others after it, their shares) of all models in blocks with a pair in question; 0 for other pairs."""
+        weights, means = np.ascontiguousarray(self._weights[draws].T), np.ascontiguousarray(self._means[:, draws])
+        room = np.empty((_BLOCK, len(draws)), dtype=np.float32)
+        for model in range(len(means)):
+            for start in range(model + 1, len(means), _BLOCK):
+                others = slice(start, min(len(means), start + _BLOCK))
+                wanted = pairs[model, others]
+                if not wanted.any():
+                    continue
+                gap = np.subtract(means[others], means[model], out=room[: others.stop - start])
+                share = self._shares(model, others, gap, weights, signed)
+                if not wanted.all():
+                    share[~wanted] = 0.0
+                yield model, others, share
 
-        def among(rows: range) -> tuple[Float32s, Float32s]:
-            up, down = np.zeros_like(means), np.zeros_like(means)
-            for model in rows:
-                for start in range(model + 1, models, _BLOCK):
-                    others = slice(start, min(models, start + _BLOCK))
-                    wanted = pairs[model, others]
-                    if not wanted.any():
-                        continue
-                    share = self._shares(model, others, means[others] - means[model], weights)
-                    if not wanted.all():
-                        share[~wanted] = 0.0
-                    np.maximum(up[model], share.max(axis=0), out=up[model])
-                    np.maximum(down[others], share, out=down[others])
-                    np.negative(share, out=share)
-                    np.maximum(down[model], share.max(axis=0), out=down[model])
-                    np.maximum(up[others], share, out=up[others])
-            return up, down
+    def largest(self, pairs: Flags, near: Flags) -> tuple[Float32s, Float32s, Flags]:
+        """Models × draws: the largest share of a model's pairs in blocks with some that are near, and of the others; 0
+        where there is none. And which pairs are in these blocks. Models with like scores should lie beside each other,
+        so that few blocks have both."""
+        close, far = np.zeros(self._means.shape, dtype=np.float32), np.zeros(self._means.shape, dtype=np.float32)
+        blocks = np.zeros(pairs.shape, dtype=bool)
 
-        (up, down), *rest = _in_threads(among, models)
-        for more_up, more_down in rest:
-            np.maximum(up, more_up, out=up)
-            np.maximum(down, more_down, out=down)
-        return up, down
+        def among(draws: npt.NDArray[np.intp]) -> None:
+            part = slice(int(draws[0]), int(draws[-1]) + 1)
+            for model, others, share in self._blocks(pairs, draws):
+                some = near[model, others].any()
+                blocks[model, others] = blocks[others, model] = some
+                own = (close if some else far)[:, part]
+                np.maximum(own[model], share.max(axis=0), out=own[model])
+                np.maximum(own[others], share, out=own[others])
 
-    def row_stepped_down(self, model: int, others: Flags, largest: Float32s, place: int) -> float:
-        """The `place`-th largest over draws of the largest share, regardless of sign, of some of a model's pairs.
-        `largest`: the same of more of its pairs, by draw."""
+        _in_threads(among, self._parts())
+        return close, far, blocks
+
+    def upward(self, pairs: Flags) -> Float32s:
+        """Models × draws: the largest share of another one minus this, of these pairs; 0 where there is none above."""
+        up = np.zeros(self._means.shape, dtype=np.float32)
+
+        def among(draws: npt.NDArray[np.intp]) -> None:
+            own = up[:, int(draws[0]) : int(draws[-1]) + 1]
+            for model, others, share in self._blocks(pairs, draws, signed=True):
+                np.maximum(own[model], share.max(axis=0), out=own[model])
+                np.negative(share, out=share)
+                np.maximum(own[others], share, out=own[others])
+
+        _in_threads(among, self._parts())
+        return up
+
+    def _parts(self) -> list[npt.NDArray[np.intp]]:
+        return np.array_split(np.arange(self.draws), max(1, -(-self.draws // _TOGETHER)))
+
+    def row_stepping(self, model: int, others: Flags, largest: Float32s, place: int) -> Callable[[Flags], float]:
+        """A function that gives, for fewer and fewer of a model's pairs with `others`, the `place`-th largest over
+        draws of the largest share. `largest`: the same of these pairs and perhaps more, by draw."""
         own = np.flatnonzero(others)
+        seen: dict[int, Float32s] = {}
 
-        def among(draws: npt.NDArray[np.intp]) -> Float32s:
-            gap = self._means[own[:, None], draws] - self._means[model, draws]
-            return np.asarray(np.abs(self._shares(model, own, gap, self._weights[draws])).max(axis=0))
+        def bound(some: Flags) -> float:
+            left = some[own]
 
-        return _stepped_down(among, largest, place)
+            def among(draws: npt.NDArray[np.intp]) -> Float32s:
+                if (first := int(draws[0])) not in seen:
+                    gap = self._means[own[:, None], draws] - self._means[model, draws]
+                    seen[first] = self._shares(model, own, gap, self._weights[draws].T)
+                return np.asarray(seen[first][left].max(axis=0))
+
+            return _stepped_down(among, largest, place)
+
+        return bound
 
     def all_stepped_down(self, pairs: Flags, largest: Float32s, place: int) -> float:
         """The same over pairs of all models."""
-        return _stepped_down(lambda draws: np.maximum(*self.extremes(pairs, draws)).max(axis=0), largest, place)
+
+        def among(draws: npt.NDArray[np.intp]) -> Float32s:
+            weights, means = np.ascontiguousarray(self._weights[draws].T), np.ascontiguousarray(self._means[:, draws])
+            most = np.zeros((_THREADS, len(draws)), dtype=np.float32)
+
+            def of_some(part: int) -> None:
+                for model in range(part, len(means), _THREADS):
+                    others = np.flatnonzero(pairs[model, model + 1 :]) + model + 1
+                    for start in range(0, len(others), _CHUNK):
+                        some = others[start : start + _CHUNK]
+                        share = self._shares(model, some, means[some] - means[model], weights)
+                        np.maximum(most[part], share.max(axis=0), out=most[part])
+
+            _in_threads(of_some, range(_THREADS))
+            return np.asarray(most.max(axis=0))
+
+        return _stepped_down(among, largest, place)
 
 
 def _stepped_down(among: Callable[[npt.NDArray[np.intp]], Float32s], largest: Float32s, place: int) -> float:
@@ -360,15 +437,89 @@ def _largest(values: npt.NDArray[np.floating], place: int) -> float | None:
     return float(np.partition(values, len(values) - place)[len(values) - place]) if len(values) >= place else None
 
 
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What is drawn, the same if its key is."""
+
+    scores: Floats
+    tested: Flags
+    draws: int
+    seed: int
+    near: Flags
+    elsewhere: Flags | None = None
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        made = sha256(self.scores.tobytes())
+        made.update(self.tested.tobytes())
+        return self.scores.shape, made.digest(), self.draws, self.seed
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Given) and self.key == other.key
+
+    def of(self, rows: Flags) -> "_Given":
+        both = np.ix_(rows, rows)
+        return _Given(self.scores[rows], self.tested[both], self.draws, self.seed, self.near[both])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """The bootstrap of a table, and by model and draw the largest share."""
+
+    bootstrap: BootstrapT
+    close: Float32s
+    """Of pairs in `blocks`."""
+    far: Float32s
+    """Of the others."""
+    blocks: Flags
+
+
 @lru_cache(maxsize=2)
-def _drawn(
-    table: bytes, shape: tuple[int, ...], tested: bytes, draws: int, seed: int
-) -> tuple[BootstrapT, Float32s, Float32s]:
-    """The bootstrap of a table, and by model and draw the largest share of another one minus this, and of any sign.
-    Kept, because who asks for one claim often asks for the other next, and this is most of the work."""
-    bootstrap = BootstrapT(np.frombuffer(table).reshape(shape), draws, seed)
-    up, down = bootstrap.extremes(np.frombuffer(tested, dtype=bool).reshape(shape[0], shape[0]))
-    return bootstrap, up, np.maximum(up, down)
+def _drawn(given: _Given) -> _Drawn:
+    """Kept, because who asks for one claim often asks for the other next, and this is most of the work. Rows that
+    another table has too are drawn by themselves, and once."""
+    bootstrap = BootstrapT(given.scores, given.draws, given.seed)
+    rows = given.elsewhere
+    if rows is None or not rows.any():
+        return _Drawn(bootstrap, *_largest_shares(bootstrap, given, given.tested))
+    shared = _shared(given.of(rows))
+    if shared.bootstrap.n != bootstrap.n:  # some item is in the other rows alone
+        return _Drawn(bootstrap, *_largest_shares(bootstrap, given, given.tested))
+    both = np.ix_(rows, rows)
+    rest = given.tested.copy()
+    rest[both] = False
+    close, far, blocks = _largest_shares(bootstrap, given, rest, rows)
+    close[rows] = np.maximum(close[rows], shared.close)
+    far[rows] = np.maximum(far[rows], shared.far)
+    blocks[both] = shared.blocks
+    return _Drawn(bootstrap, close, far, blocks)
+
+
+@lru_cache(maxsize=1)
+def _shared(given: _Given) -> _Drawn:
+    bootstrap = BootstrapT(given.scores, given.draws, given.seed)
+    return _Drawn(bootstrap, *_largest_shares(bootstrap, given, given.tested))
+
+
+@lru_cache(maxsize=2)
+def _upward(given: _Given) -> Float32s:
+    return BootstrapT(given.scores, given.draws, given.seed).upward(given.tested)
+
+
+def _largest_shares(
+    bootstrap: BootstrapT, given: _Given, pairs: Flags, last: Flags | None = None
+) -> tuple[Float32s, Float32s, Flags]:
+    """`BootstrapT.largest` with models in the order of their scores; `last`: those without a pair among themselves, so
+    that no block is drawn for them alone."""
+    known = np.isfinite(given.scores)
+    score = np.where(known, given.scores, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    order = np.lexsort((score, np.zeros(len(score)) if last is None else last))
+    back, both = np.argsort(order), np.ix_(order, order)
+    close, far, blocks = bootstrap.of(order).largest(pairs[both], given.near[both])
+    return close[back], far[back], blocks[np.ix_(back, back)]
 
 
 def _testable(scores: Floats, found: Pairwise) -> tuple[Flags, Flags]:
@@ -378,43 +529,40 @@ def _testable(scores: Floats, found: Pairwise) -> tuple[Flags, Flags]:
     return enough & ~constant, constant & (found.difference != 0)
 
 
-def _one_row(
-    bootstrap: BootstrapT,
-    largest: Float32s,
-    found: Pairwise,
-    tested: Flags,
-    by_signs: Flags,
-    model: int,
-    alpha: float,
-) -> Flags:
-    """Which models are certainly apart from this one: step-down over its own pairs. `largest`: their largest shares."""
-    p = found.p[model]
+def _one_row(drawn: _Drawn, found: Pairwise, tested: Flags, by_signs: Flags, model: int, alpha: float) -> Flags:
+    """Which models are certainly apart from this one: step-down over its own pairs.
+
+    A bound over fewer pairs is never larger, so the steps end with the same pairs whichever of them they begin with,
+    as long as all that stay are among them. So, when all outside the blocks of near pairs fall at the first bound,
+    they go on with those blocks, whose bound is known without another draw."""
+    bootstrap, p = drawn.bootstrap, found.p[model]
     certain = by_signs & (p < alpha / max(1, int((tested | by_signs).sum())))
-    open_pairs = tested.copy()
+    largest = np.maximum(drawn.close[model], drawn.far[model])
     place = _place(len(largest), alpha)
-    share = _largest(largest, place) or 0.0
-    while open_pairs.any():
-        new = open_pairs & (p < _p_bound(bootstrap, share))
-        if not new.any():
-            break
+    new = tested & (p < _p_bound(bootstrap, _largest(largest, place) or 0.0))
+    if new.any() and not (tested & ~drawn.blocks[model] & ~new).any():
+        largest = drawn.close[model]
+        new = tested & (p < _p_bound(bootstrap, _largest(largest, place) or 0.0)) | new
+    open_pairs = tested & ~new
+    bound = bootstrap.row_stepping(model, open_pairs, largest, place)
+    while new.any():
         certain |= new
         open_pairs &= ~new
-        share = bootstrap.row_stepped_down(model, open_pairs, largest, place) if open_pairs.any() else 0.0
+        new = open_pairs & (p < _p_bound(bootstrap, bound(open_pairs))) if open_pairs.any() else new & False
     return np.asarray(certain)
 
 
-def _all_pairs(
-    bootstrap: BootstrapT, found: Pairwise, tested: Flags, by_signs: Flags, alpha: float, largest: Float32s
-) -> Flags:
+def _all_pairs(drawn: _Drawn, found: Pairwise, tested: Flags, by_signs: Flags, alpha: float) -> Flags:
     """Which pairs are certainly apart, all at once: those whose adjusted p (`adjusted_p`) is below α, without those of
     the others. A pair is so if at most as many draws exceed it as its p may count."""
+    bootstrap = drawn.bootstrap
     count = int(np.triu(tested | by_signs).sum())
     certain = by_signs & (found.p * count < alpha)
     open_pairs = tested.copy()
     place = int(np.ceil(alpha * (1 + bootstrap.draws) - 1))  # (1 + place − 1)/(1 + draws) < α, and not with one more
     if place < 1:
         return np.asarray(certain)
-    by_draw = largest.max(axis=0)
+    by_draw = np.maximum(drawn.close.max(axis=0), drawn.far.max(axis=0))
     share = _largest(by_draw, place) or 0.0
     size = np.zeros(found.p.shape)
     size[tested] = -stdtrit(max(bootstrap.n - 1, 1), found.p[tested] / 2)

@@ -275,7 +275,9 @@ class Verdict:
         if len(contenders) <= 2:
             return self.apart
         table = _table(contenders)
-        above = rank_sets(table, claim="all").above if table is not None else _holm_all(_alone(contenders).p)
+        above = (
+            rank_sets(table, claim="all", first=False).above if table is not None else _holm_all(_alone(contenders).p)
+        )
         return self.apart.among([contender.name for contender in contenders], above)
 
     def of(self, name: str) -> Standing:
@@ -313,19 +315,16 @@ def rank(contenders: Sequence[Contender], *, joint: bool = False) -> Verdict:
     apart = leads = NamedPairs()
     together: Sequence[Rank | None] = [None] * len(ranked)
     less: Sequence[Rank | None] = [None] * len(ranked)
+    given = np.array([contender.lost is None for contender in ranked], dtype=bool)
     if ranked:
         alone = _alone(ranked)
         names = [contender.name for contender in ranked]
         apart, leads = NamedPairs(names, alone.above), NamedPairs(names, alone.leads)
-        found = _each(alone)
+        found = _each(alone, None if given.all() else given)
         together = _jointly(alone) if joint else together
         del alone  # as large as all pairs
-    if any(contender.lost for contender in ranked):
-        places = {
-            standing.contender.name: standing.rank
-            for standing in rank([contender.at_worst for contender in ranked]).standings
-        }
-        less = [places[contender.name] for contender in ranked]
+    if not given.all():
+        less = _each(_alone([contender.at_worst for contender in ranked]), given)
     standings = [
         Standing(one, rank, rank[0] == 1, whole, worst)
         for one, rank, whole, worst in zip(ranked, found, together, less, strict=True)
@@ -414,12 +413,13 @@ def _units(ranked: Sequence[Contender], items: Sequence[str], points: Floats) ->
     return cluster_points(points, codes([clusters.get(item, item) for item in items])) if clusters else points
 
 
-def _each(alone: _Alone) -> list[Rank]:
+def _each(alone: _Alone, elsewhere: Flags | None = None) -> list[Rank]:
+    """`elsewhere`: those of them who stand in another table with the same points."""
     size = len(alone.above)
     if size <= 2:  # one pair: nothing to correct for
         up, down = alone.above, alone.above.T
     elif alone.table is not None:
-        sets = rank_sets(alone.table, found=alone.pairs)
+        sets = rank_sets(alone.table, found=alone.pairs, first=False, elsewhere=elsewhere)
         up, down = sets.above & alone.above, sets.below & alone.above.T
     else:
         certain = np.array([_holm_row(alone.p[k]) for k in range(size)]).T  # certain[j, k]: in k's own family
@@ -432,7 +432,7 @@ def _jointly(alone: _Alone) -> list[Rank]:
     size = len(alone.above)
     above = alone.above
     if size > 2 and alone.table is not None:
-        above = above & rank_sets(alone.table, claim="all", found=alone.pairs).above
+        above = above & rank_sets(alone.table, claim="all", found=alone.pairs, first=False).above
     elif size > 2:
         above = above & _holm_all(alone.p)
     return [(1 + int(above[:, k].sum()), size - int(above[k].sum())) for k in range(size)]
