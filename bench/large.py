@@ -4,11 +4,12 @@ Builds a store of many answers (through the product's own planning, reading and 
 `eqlab runs show`, `runs`, `report`, `runs store check`, `backup` and `compact` in processes of their own; then runs few
 and many trials against a loopback server and compares the highest memory of the two.
 
-`--sizes` instead grows one store run by run and asks at each size what the same run takes in it: `runs`, `show`,
-`compare`, `export` and `report` of it, and continuing it where a hundred answers are missing.
+`--sizes` instead grows one store of each engine run by run and asks at each size what the same run takes in it:
+`runs`, `show`, `compare`, `export` and `report` of it, and continuing it where a hundred answers are missing; how many
+prompts are stored for the answers, and what `store compact` leaves of a file.
 
     python bench/large.py [--answers 200000] [--trials 2000 50000] [--keep FOLDER]
-    python bench/large.py --sizes 200000 2000000 [--engine postgresql] [--keep FOLDER]
+    python bench/large.py --sizes 200000 2000000 [--engines sqlite postgresql] [--keep FOLDER]
 """
 
 import argparse
@@ -182,39 +183,80 @@ def growing(folder: Path, engine: str) -> Iterator[str]:
         yield server.uri
 
 
-def sizes(folder: Path, engine: str, wanted: Sequence[int]) -> None:
+def sizes(folder: Path, engines: Sequence[str], wanted: Sequence[int]) -> None:
     """The same run and the same commands while the store around it grows."""
+    heads = ("store", "answers", "MB", "bytes an answer", "prompts stored", "built, CPU ms an answer", *_COMMANDS,
+             "after `store compact`")  # fmt: skip
+    print(f"| {' | '.join(heads)} |")
+    print(f"|{'---|' * len(heads)}", flush=True)
+    command = [sys.executable, __file__, "--planned"]
+    run, each = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    for engine in engines:
+        with growing(folder, engine) as where:
+            for size in wanted:
+                cells = [*_grown(where, int(each), max(1, round(size / int(each))))]
+                print(f"| {_NAMES[engine]} | {' | '.join(cells)} |", end="", flush=True)
+                for arguments in _COMMANDS.values():
+                    found = _command(folder, where, run, arguments)
+                    print(f" {found.cpu:.2f} s, {found.memory:.0f} MB |", end="", flush=True)
+                print(f" {_compacted(folder, where)} |", flush=True)
+
+
+def planned() -> tuple[str, int]:
+    """The run that is looked at, and its answers; in a process of its own, since that needs memory."""
+    repeats = _repeats(EACH, "0")
+    return _prepare(MODELS, repeats, "0").config.id, MODELS * sum(1 for _ in _prepare(1, repeats, "0").plan())
+
+
+_NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+
+
+def _grown(where: str, each: int, runs: int) -> Iterator[str]:
+    """A store of so many runs, as far as they are missing: answers, size, size of one, prompts, CPU of building one."""
+    begun, missing = _children(), range(_runs(where), runs)
+    if missing:
+        _in_own_process(where, EACH, *map(str, missing))
+    answers, took = max(runs, missing.start) * each, _bytes(where)
+    yield from (f"{answers:,}", f"{took / 1e6:,.0f}", f"{took / answers:.0f}", f"{_prompts(where):,}")
+    yield f"{(_children() - begun) / (len(missing) * each) * 1000:.3f}" if missing else "–"  # of --keep
+
+
+def _runs(where: str) -> int:
     from eqlab.store.access import open_reader
 
-    print(f"| answers | {' | '.join(('MB', 'bytes an answer', 'built, CPU ms an answer', *_COMMANDS))} |")
-    print(f"|---|---|---|---|{'---|' * len(_COMMANDS)}", flush=True)
-    with growing(folder, engine) as where:
-        if "://" in where or not Path(where).exists():  # else of --keep
-            _in_own_process(where, EACH, "0")
-        run = _prepare(MODELS, _repeats(EACH, "0"), "0").config.id
-        for size in wanted:
-            with open_reader(where) as store:
-                runs, each = len(store.run_ids()), store.attempts()[run]
-            begun = _children()
-            missing = range(runs, max(1, round(size / each)))
-            if missing:
-                _in_own_process(where, EACH, *map(str, missing))
-            built = (_children() - begun) / (len(missing) * each) * 1000 if missing else math.nan
-            answers, took = (runs + len(missing)) * each, _bytes(where)
-            cells = [f"{answers:,}", f"{took / 1e6:,.0f}", f"{took / answers:.0f}", f"{built:.3f}" if missing else "–"]
-            print(f"| {' | '.join(cells)} |", end="", flush=True)
-            for arguments in _COMMANDS.values():
-                own = [argument.format(run=run) for argument in arguments]
-                if own[0] == "resume":
-                    _take_out(where, run)
-                    with serving(0.0, PORT):
-                        found = measured([sys.executable, __file__, "--resume", where], folder)
-                else:
-                    found = eqlab(*own, "--store", where, folder=folder)
-                if found.code:
-                    raise SystemExit((folder / "output.txt").read_text())
-                print(f" {found.cpu:.2f} s, {found.memory:.0f} MB |", end="", flush=True)
-            print()
+    if "://" not in where and not Path(where).exists():
+        return 0
+    with open_reader(where) as store:
+        return len(store.run_ids())
+
+
+def _prompts(where: str) -> int:
+    from eqlab.store.access import open_reader
+
+    with open_reader(where) as store:
+        return int(next(iter(store.rows("SELECT count(*) FROM trials", {})))[0])
+
+
+def _command(folder: Path, where: str, run: str, arguments: Sequence[str]) -> Measured:
+    own = [argument.format(run=run) for argument in arguments]
+    if own[0] == "resume":
+        _take_out(where, run)
+        with serving(0.0, PORT):
+            found = measured([sys.executable, __file__, "--resume", where], folder)
+    else:
+        found = eqlab(*own, "--store", where, folder=folder)
+    if found.code:
+        raise SystemExit((folder / "output.txt").read_text())
+    return found
+
+
+def _compacted(folder: Path, where: str) -> str:
+    """What is left of a file, in per cent; a server's tables are its own."""
+    if "://" in where:
+        return "–"
+    before = _bytes(where)
+    _command(folder, where, "", ("runs", "store", "compact"))
+    return f"{100 * _bytes(where) / before:.0f} %"
 
 
 _COMMANDS = {
@@ -296,13 +338,13 @@ def main() -> None:
     parser.add_argument("--trials", type=int, nargs="*", default=[2_000, 50_000])
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="Leave the store and the report here.")
     parser.add_argument("--sizes", type=int, nargs="+", help="Instead: answers of one store that grows.")
-    parser.add_argument("--engine", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument("--engines", nargs="+", choices=list(_NAMES), default=list(_NAMES))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         if arguments.sizes:
-            sizes(folder, arguments.engine, arguments.sizes)
+            sizes(folder, arguments.engines, arguments.sizes)
             return
         if arguments.answers:
             looking(folder, arguments.answers)
@@ -311,7 +353,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--resume"]:
+    if sys.argv[1:2] == ["--planned"]:
+        print(*planned())
+    elif sys.argv[1:2] == ["--resume"]:
         resume(sys.argv[2])
     elif sys.argv[1:2] == ["--build"]:
         print(build(sys.argv[2], int(sys.argv[3]), sys.argv[4:] or ("",)))
