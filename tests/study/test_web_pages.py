@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import string
+import time
 from contextlib import suppress
 from dataclasses import replace
 
@@ -438,3 +439,27 @@ def test_no_page_keeps_everybody_waiting_for_the_store(make_site):
     assert researcher.post("/researcher/small/act", data={"what": "pause"}).status_code == 200
     assert client.get("/health").status_code == 200
     assert on_the_loop == []
+
+
+def test_pages_that_are_rendered_once_for_all_have_what_is_each_persons_own(make_site):
+    site = make_site(small_design(panel=PROLIFIC, size=2, attention=1))
+    seen = []
+    for name in ("one", "two"):
+        client = site.browser()
+        pages = {}
+        reply = enter(client, panel_id=name)
+        while 'id="page"' in reply.text:
+            number = re.search(r'name="step" value="(\d+)"', reply.text).group(1)
+            (mark,) = set(re.findall(r'(?:mark" value=|data-mark=|stop\?mark=)"?([\w-]+)"', reply.text))
+            code = re.search(r'<code id="resume">([^<]*)</code>', reply.text)
+            assert (code is None) == (number == "0")
+            shown = re.search(r'name="shown" value="([\d.]+)"', reply.text).group(1)
+            assert float(shown) == pytest.approx(time.time(), abs=60)
+            pages[number] = (mark, code and code.group(1))
+            reply = client.post("/s/small/page", data=fill(reply.text))
+        assert len(set(pages.values())) == 2  # before the consent there is no code
+        seen.append(pages)
+    kept = site.app.state.site.render._kept
+    assert kept
+    assert all(seen[0][number] != seen[1][number] for number in seen[0])
+    assert not any(site.app.state.site.render._gap in part for parts in kept.values() for part in parts)

@@ -78,7 +78,8 @@ class RequestGuard:
             if complete:  # nothing but the end of the connection is waited for
                 return await receive()
             try:
-                message = await asyncio.wait_for(receive(), max(0.0, deadline - time.monotonic()))
+                async with asyncio.timeout(max(0.0, deadline - time.monotonic())):  # needs no task, as wait_for does
+                    message = await receive()
             except TimeoutError:
                 raise TooSlow from None
             complete = message["type"] != "http.request" or not message.get("more_body", False)

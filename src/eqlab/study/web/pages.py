@@ -377,33 +377,46 @@ async def _show(
     if step is None:
         return visit.to("done")
     t = visit.site.render.texts(study.language)
-    trial = view.trial
+    trial, left = view.trial, visit.minutes_left(view)
     said = _words(t, view, problems or {})
+    own = {
+        "shown": f"{visit.served.participation.clock():.3f}",
+        "mark": visit.mark,
+        "resume": visit.resume_code(view),
+    }
     common: dict[str, Any] = {
         "view": view,
         "number": view.number + 1,
-        "shown": f"{visit.served.participation.clock():.3f}",
-        "mark": visit.mark,
         "problems": [(_anchor(trial, key), text) for key, text in said.items()],
         "correct": post is not None and post.correct,
         "dropped": dropped,
-        "resume": visit.resume_code(view),
-        "minutes_left": visit.minutes_left(view),
+        "minutes_left": left,
     }
-    status = 422 if said else 200
-    if step.kind == "consent":
-        return visit.page("consent", status, text=blocks(study.consent.text), minutes=visit.minutes, **common)
-    if trial is None:
+    if trial is None and step.kind != "consent":
         told = await visit.served.read(with_feedback, study.debrief, visit.served.participation, view.person)
-        return visit.page("debrief", status, text=blocks(told), **common)
-    chosen = settled(trial.form, post.values) if post else {}
-    asked = questions(trial.form, chosen, _beside(t, said), quiz=step.kind == "quiz")
-    written = any(isinstance(one, Writing) for one in trial.form.fields)  # nothing is rated where people write
-    text, shown = _stimulus(trial.stimulus, written)
-    left = None if trial.form.total is None else f"{points_left(trial.form, chosen):g}"
-    return visit.page(
-        "trial", status, text=text, beside=shown, questions=asked, total=trial.form.total, left=left, **common
-    )
+        return visit.page("debrief", 422 if said else 200, text=blocks(told), **common, **own)
+
+    def content() -> dict[str, Any]:
+        if trial is None:
+            return {"text": blocks(study.consent.text), "minutes": visit.minutes, **common}
+        chosen = settled(trial.form, post.values) if post else {}
+        written = any(isinstance(one, Writing) for one in trial.form.fields)  # nothing is rated where people write
+        text, beside = _stimulus(trial.stimulus, written)
+        return {
+            "text": text,
+            "beside": beside,
+            "questions": questions(trial.form, chosen, _beside(t, said), quiz=step.kind == "quiz"),
+            "total": trial.form.total,
+            "left": None if trial.form.total is None else f"{points_left(trial.form, chosen):g}",
+            **common,
+        }
+
+    name = "consent" if trial is None else "trial"
+    if post is None and not said and not dropped:
+        here = (view.number, view.total, view.attempt, view.back, left, bool(own["resume"]))
+        key = (study.id, step.kind, step.trial, *here)
+        return visit.site.render.page_for_many(name, study.language, key, own, lambda: {"study": study, **content()})
+    return visit.page(name, 422 if said else 200, **content(), **own)
 
 
 @lru_cache(maxsize=4096)

@@ -4,8 +4,9 @@ quotations, and each scale laid out for reading."""
 import gzip
 import hashlib
 import re
+import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -14,6 +15,7 @@ from typing import Any, Literal
 
 from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
+from markupsafe import escape
 from starlette.responses import HTMLResponse, Response
 
 from eqlab.core.forms import Form, Number, Scale, Several, Writing
@@ -31,6 +33,8 @@ _BRIEF = 16
 """Characters of all labels together up to which three options fit beside each other on a phone."""
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 _FOREVER = "public, max-age=31536000, immutable"
+_MOST_KEPT = 1024
+"""Pages kept as rendered; the oldest goes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class Renderer:
         self._settings = settings
         self.files = _read_files()
         self._texts: dict[str, Texts] = {}
+        self._kept: dict[Hashable, list[str]] = {}
+        self._gap = secrets.token_hex(16)
         self._environment = Environment(
             loader=PackageLoader("eqlab.study.web", "templates"),
             autoescape=True,
@@ -104,6 +110,22 @@ class Renderer:
     def page(self, name: str, language: str, status: int = 200, **values: Any) -> HTMLResponse:
         t = self.texts(language)
         return HTMLResponse(self._environment.get_template(f"{name}.html.j2").render(t=t, **values), status)
+
+    def page_for_many(
+        self, name: str, language: str, key: Hashable, own: Mapping[str, str], make: Callable[[], Mapping[str, Any]]
+    ) -> HTMLResponse:
+        """A page that is rendered once for all for whom `key` is the same: what `make` gives is the same for them, and
+        their `own` values, which the template only prints, are put in afterwards."""
+        parts = self._kept.get(key)
+        if parts is None:
+            gaps = {field: f"{self._gap}{field} " if value else "" for field, value in own.items()}
+            text = bytes(self.page(name, language, 200, **{**make(), **gaps}).body).decode()
+            parts = self._kept[key] = re.split(f"{self._gap}(\\w+) ", text)
+            if len(self._kept) > _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+        filled = parts[:]
+        filled[1::2] = [escape(own[field]) for field in parts[1::2]]
+        return HTMLResponse("".join(filled))
 
     def message(
         self, key: str, language: str, status: int, headers: Mapping[str, str] | None = None, study: Any = None
