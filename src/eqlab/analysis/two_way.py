@@ -86,6 +86,6 @@ def tastes(by_judge: Floats) -> tuple[float, float]:
     return float((rest**2).sum()) / df, float(df)
 
 
-def as_pairwise(gap: Floats, spread: TwoWay, n: npt.NDArray[np.int64]) -> Pairwise:
+def as_pairwise(gap: Floats, spread: TwoWay, n: npt.NDArray[np.integer]) -> Pairwise:
     """All pairs as `ranks` takes them; NaN where there is no spread or no pair."""
     return Pairwise(gap, spread.se, np.where(gap == 0, 1.0, spread.p(gap)), n)

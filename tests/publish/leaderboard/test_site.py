@@ -15,6 +15,7 @@ from eqlab.analysis.comparison import paired
 from eqlab.comparison.verdict import Verdict, from_intervals
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Estimate
+from eqlab.publish.leaderboard import site as site_module
 from eqlab.publish.leaderboard.build import Sources, build, published_entries, published_reader
 from eqlab.publish.leaderboard.entries import run_entries
 from eqlab.publish.leaderboard.site import BoardSite, site_files
@@ -352,3 +353,96 @@ def test_tables_of_one_name_and_item_set_say_what_differs():
     assert replace(revised, unlike=unlike(revised, [plain, revised])).label == (
         "EQ-Bench v2, item set published, revision = yes"
     )
+
+
+def stamps(site):
+    return {str(path.relative_to(site)): path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()}
+
+
+def test_pages_whose_inputs_are_the_same_are_neither_made_nor_written_again(run, store, tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    for name in ("alpha", "beta"):
+        run(name)
+    first = build(site, Sources(store=store))
+    assert first.kept == 0
+    before = stamps(site)
+    made = []
+    rendered = site_module.page_bytes
+    monkeypatch.setattr(
+        site_module, "page_bytes", lambda name, /, **given: made.append(name) or rendered(name, **given)
+    )
+    again = build(site, Sources(store=store))
+    after = stamps(site)
+    models = {name for name in before if name.startswith("models/") or "-replies." in name}
+    assert again.kept == len(models) > 4
+    assert {name for name in before if after[name] == before[name]} == models
+    assert set(made) == {"compare.html.j2", "board.html.j2"}
+
+    run("gammas")  # one more: items of the others stay, their ranks may not
+    third = build(site, Sources(store=store))
+    now = stamps(site)
+    items = {name for name in models if "-items-" in name or "replies" in name}
+    assert all(now[name] == before[name] for name in items)
+    assert third.kept >= len(items)
+    fresh = tmp_path / "fresh"
+    build(fresh, Sources(store=store))
+    for name in stamps(fresh):
+        if name.startswith(("models/", "data/")) and "changes" not in name and not name.endswith(".parquet"):
+            assert untimed(site / name) == untimed(fresh / name), name
+
+
+def untimed(path):
+    return re.sub(r'<time datetime="[^"]+">[^<]+</time>', "", path.read_text())
+
+
+def test_a_page_that_was_changed_or_lost_is_made_again(run, store, tmp_path):
+    site = tmp_path / "site"
+    run("alpha")
+    run("beta")
+    build(site, Sources(store=store))
+    one, other, third = sorted((site / "models").glob("*.html"))[:3]
+    whole = one.read_bytes()
+    one.write_bytes(whole + b"<script>")
+    other.unlink()
+    state = json.loads((site / "board.json").read_bytes())
+    state["made_from"][f"models/{third.name}"] = "broken"
+    (site / "board.json").write_text(json.dumps(state))
+    build(site, Sources(store=store))
+    assert b"<script>" not in one.read_bytes()
+    assert other.is_file()
+    state["made_from"] = ["broken"]
+    (site / "board.json").write_text(json.dumps(state))
+    assert build(site, Sources(store=store)).kept == 0
+
+
+def test_a_build_that_fails_leaves_the_last_one_as_it_was(run, store, tmp_path, monkeypatch):
+    """Pages are written as they are made, beside the others, and take their places when all are there."""
+    site = tmp_path / "site"
+    run("alpha")
+    build(site, Sources(store=store))
+    before = {name: (site / name).read_bytes() for name in stamps(site)}
+    run("beta")
+    with monkeypatch.context() as broken:
+        broken.setattr(site_module, "compare_data", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            build(site, Sources(store=store))
+    assert {name: (site / name).read_bytes() for name in stamps(site)} == before
+    (site / ".under-way" / "models").mkdir(parents=True)  # killed: nobody could clean
+    (site / ".under-way" / "models" / "old.html").write_text("old")
+    build(site, Sources(store=store))
+    assert not (site / ".under-way").exists()
+    assert not (site / "models" / "old.html").exists()
+
+
+def test_a_large_table_is_text_in_parts(monkeypatch):
+    """No more than a batch of rows is text at once, and the whole is what it was."""
+    rows = [{"text": f"r{number}", "score": number / 7} for number in range(25)]
+    schema = {"text": str, "score": float}
+    whole = dict(site_module.table_files("t", rows, schema))
+    monkeypatch.setattr(site_module, "_ROWS", 10)
+    parts = {file.name: list(file.parts()) for file in site_module._table_parts("t", rows, schema)}
+    assert {name: b"".join(some) for name, some in parts.items()} == whole
+    assert [len(parts[name]) for name in ("t.csv", "t.json")] == [4, 4]
+    assert json.loads(whole["t.json"]) == rows
+    assert whole["t.csv"].decode().splitlines()[:2] == ["text,score", "r0,0.0"]
+    assert json.loads(dict(site_module.table_files("t", [], schema))["t.json"]) == []

@@ -1,31 +1,39 @@
-"""Build the site in a folder: gather entries, compare with the last build, write, remove what is no longer there."""
+"""Build the site in a folder: gather entries, compare with the last build, write, remove what is no longer there.
+
+Pages are written one by one into a folder beside them, and take their places when all are there: so the memory does not
+grow with the site, and a build that fails leaves the last one as it was. A page that is made from what it was made from
+last time is left as it is, and says when it was made."""
 
 import json
+import shutil
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.plural import many
-from eqlab.data.files import write_whole
+from eqlab.data.files import whole_file
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.leaderboard.check import check_submission
 from eqlab.publish.leaderboard.entries import BoardEntry, figures_only, store_entries
-from eqlab.publish.leaderboard.site import TALKS, BoardChange, BoardSite, changes, site_files, snapshot, whole
+from eqlab.publish.leaderboard.site import TALKS, BoardChange, BoardSite, changes, site_parts, snapshot, whole
 from eqlab.publish.leaderboard.submission import Refused, read_submission
 from eqlab.publish.leaderboard.tables import Board, apart, boards
 from eqlab.runs.parallel import WorkerProcesses
 from eqlab.runs.published_results import PublishedReader, PublishedResult, as_run
 from eqlab.store.reader import Reader
 
-_STATE, _FRONT = "board.json", "index.html"
+_STATE, _FRONT, _UNDER_WAY = "board.json", "index.html", ".under-way"
 _MANY, _AT_ONCE = 80, 10
 """Published results from which on other processes are worth their start, and how many each scores at a time."""
-_UNFINISHED = {"data", "models", TALKS, "compare.html", _FRONT}
+_UNFINISHED = {"data", "models", TALKS, "compare.html", _FRONT, _UNDER_WAY}
 """What a build that was stopped before its end may have left."""
 
 
@@ -54,6 +62,8 @@ class Built:
     refused: list[tuple[str, str]] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     files: int = 0
+    kept: int = 0
+    """How many of them were made by an earlier build, and are as they would be made now."""
     front_bytes: int = 0
 
 
@@ -74,17 +84,76 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
     if last:
         known = {table["key"] for table in last["tables"]}
         built.new_tables = [apart(board, built.boards) for board in built.boards if board.key not in known]
-    site = BoardSite(
-        built.boards, built.changed, last["built_at"] if last else None, built.refused, time.time(), version("eqlab")
-    )
+    before = last["built_at"] if last else None
+    site = BoardSite(built.boards, built.changed, before, built.refused, time.time(), version("eqlab"), _program())
     say(f"{many(len(entries), 'entry', 'entries')} in {many(len(built.boards), 'table')}; writing {folder}")
-    files = dict(site_files(site))  # all of it, before the first byte is written
-    for name in sorted(files, key=lambda name: name == _FRONT):  # until the end the front page is the old one
-        _write(folder / name, files[name])
-    _write(folder / _STATE, whole(site, list(files), tables))
-    _remove(folder, (last["files"] if last else ()), set(files))
-    built.files, built.front_bytes = len(files) + 1, len(files[_FRONT])
+    made, names = last["made_from"] if last else {}, []
+    kept: dict[str, tuple[str, str]] = {}
+    with _under_way(folder) as under_way:
+        for file in site_parts(site):
+            names.append(file.name)
+            if file.key and _is_as_made(folder / file.name, made.get(file.name), file.key):
+                kept[file.name] = made[file.name]
+                built.kept += 1
+                continue
+            content = _write(under_way / file.name, file.parts())
+            if file.key:
+                kept[file.name] = (file.key, content)
+        built.front_bytes = (under_way / _FRONT).stat().st_size
+        _write(under_way / _STATE, [whole(site, names, tables, kept)])
+        for name in sorted({*names, _STATE}, key=lambda name: (name == _STATE, name == _FRONT)):  # the front page late
+            _take(under_way / name, folder / name)
+    _remove(folder, (last["files"] if last else ()), set(names))
+    built.files = len(names) + 1
     return built
+
+
+@cache
+def _program() -> str:
+    """What pages depend on besides results: this package, file by file, and Python."""
+    package = Path(__file__).parent.parent.parent
+    own = [path for path in package.rglob("*") if path.is_file() and path.parent.name != "__pycache__"]
+    files = sorted((str(path.relative_to(package)), (about := path.stat()).st_mtime_ns, about.st_size) for path in own)
+    return sha256(f"{files} {sys.version}".encode()).hexdigest()
+
+
+def _is_as_made(path: Path, made: Sequence[str] | None, key: str) -> bool:
+    """Whether a page is there, from the same key, and as it was written."""
+    try:
+        return made is not None and made[0] == key and sha256(path.read_bytes()).hexdigest()[:32] == made[1]
+    except (OSError, LookupError, TypeError):
+        return False
+
+
+@contextmanager
+def _under_way(folder: Path) -> Iterator[Path]:
+    """A folder for what is not finished, gone at the end."""
+    path = folder / _UNDER_WAY
+    try:
+        shutil.rmtree(path, ignore_errors=True)  # of a build that was killed
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _write(path: Path, parts: Iterable[bytes]) -> str:
+    """The hash of what was written."""
+    made = sha256()
+    with whole_file(path, durable=False) as file:
+        for part in parts:
+            made.update(part)
+            file.write(part)
+    return made.hexdigest()[:32]
+
+
+def _take(path: Path, place: Path) -> None:
+    if not path.exists():  # it was kept
+        return
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(place)
+    except OSError as error:
+        raise DataError(f"{place} cannot be written: {error.strerror or error}.", "Choose another place.") from error
 
 
 def _entries(
@@ -182,16 +251,15 @@ def _last_build(folder: Path) -> Mapping[str, Any] | None:
         if body["format"] != "eqlab-leaderboard" or not isinstance(body["built_at"], int | float):
             raise ValueError("another format")
         changes(body["tables"], [])  # the shape that comparing needs
-        return {name: body[name] for name in ("built_at", "tables", "files")}
+        made = body.get("made_from")
+        return {name: body[name] for name in ("built_at", "tables", "files")} | {
+            "made_from": made if isinstance(made, dict) else {}
+        }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
             f"{path} cannot be read as the last build ({type(error).__name__}: {error}).",
             "Remove it to start afresh; nothing else in the folder is needed.",
         ) from error
-
-
-def _write(path: Path, content: bytes) -> None:
-    write_whole(path, content, durable=False)
 
 
 def _remove(folder: Path, before: Sequence[str], now: set[str]) -> None:

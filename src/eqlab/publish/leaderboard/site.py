@@ -1,14 +1,17 @@
-"""The pages and files of the site, one after the other as (path, content): nothing is written here."""
+"""The pages and files of the site, one after the other, each made when it is asked for: nothing is written here."""
 
 import io
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from hashlib import sha256
+from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 import numpy as np
 from markupsafe import Markup, escape
 
@@ -29,6 +32,7 @@ from eqlab.publish.leaderboard.entries import BoardEntry, without_texts
 from eqlab.publish.leaderboard.tables import Board, BoardLine
 from eqlab.publish.report.opening import Opening, opening_among
 from eqlab.publish.report.talk_pages import INDEX, Home, Listened, reader_files
+from eqlab.publish.sections import ItemPage
 from eqlab.publish.sections import pages as item_pages
 from eqlab.tables import svg as figures
 from eqlab.tables.cells import rank_text
@@ -122,6 +126,8 @@ class BoardSite:
     refused: Sequence[tuple[str, str]]
     generated_at: float
     version: str
+    code: str = ""
+    """A hash of the program, if pages of the last build may be kept."""
 
     @cached_property
     def compared(self) -> frozenset[str]:
@@ -131,6 +137,25 @@ class BoardSite:
             most = max(_FEWEST_ROWS, COMPARED // len(self.boards))
         return frozenset(entry.id for board in self.boards for _, entry in board.entered[:most])
 
+    @cached_property
+    def _entries(self) -> dict[str, str]:
+        return {}
+
+    def of(self, entry: BoardEntry) -> str:
+        """An entry, as a hash."""
+        if entry.id not in self._entries:
+            self._entries[entry.id] = self.digest(entry, entry.words)
+        return self._entries[entry.id]
+
+    def digest(self, *inputs: Any) -> str:
+        """What a page is made from, with the program that makes it, as a hash; empty where there is none."""
+        made = sha256(self.code.encode())
+        try:
+            made.update(msgspec.msgpack.encode(inputs, enc_hook=_plain, order="deterministic"))
+        except (TypeError, NotImplementedError, ValueError, OverflowError):  # what a run of elsewhere may hold
+            return ""
+        return made.hexdigest()[:32] if self.code else ""
+
     @property
     def few_compared(self) -> list[tuple[Board, int]]:
         """The tables of which not all are there, each with how many are."""
@@ -138,20 +163,41 @@ class BoardSite:
         return [(board, count) for board, count in found if count < len(board.entered)]
 
 
+@dataclass(frozen=True, slots=True)
+class SiteFile:
+    name: str
+    parts: Callable[[], Iterable[bytes]]
+    """Its content, made when this is called."""
+    key: str = ""
+    """What it is made from, as a hash: a file whose key has not changed need not be made again. Empty: always made."""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a page cannot be known by a {type(value).__name__}")
+
+
 def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of everything but `board.json`."""
+    return ((file.name, b"".join(file.parts())) for file in site_parts(site))
+
+
+def site_parts(site: BoardSite) -> Iterator[SiteFile]:
     """Everything but `board.json`; the front page comes last, so that it never leads to what is not there yet."""
     for board in site.boards:
         yield from _board_files(board)
         for line, entry in board.entered:
             if not entry.arm:
                 yield from _entry_files(site, board, line, without_texts(entry))
-    for name, content in reader_files(
-        talks_of(site), Home("Leaderboard", "../index.html", site.generated_at, site.version)
-    ):
-        yield f"{TALKS}/{name}", content
+    home = Home("Leaderboard", "../index.html", site.generated_at, site.version)
+    for name, content in reader_files(talks_of(site), home):
+        yield SiteFile(f"{TALKS}/{name}", lambda content=content: [content])  # type: ignore[misc]
     changed = [as_dict(change) for change in site.changed]
-    yield from table_files("data/changes", changed, CHANGES)
-    yield "compare.html", _compare(site)
+    yield from _table_parts("data/changes", changed, CHANGES)
+    yield SiteFile("compare.html", lambda: [_compare(site)])
     most = _front_rows(site.boards)
     scores = partial(board_scores, {board.key: board_rows(board) for board in site.boards})
     large = [board for board in site.boards if len(board.lines) > most]
@@ -159,12 +205,13 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
     for board in large:
         for page in split[board.key]:
             about = {"board": board, "page": page, "pages": split[board.key], "board_scores": scores}
-            yield page.href, _page(site, "board_page.html.j2", **about)
+            yield SiteFile(page.href, partial(_page, site, "board_page.html.j2", **about))
     counted = Counter(entry.origin for board in site.boards for _, entry in board.entered)
     origins = ", ".join(f"{count} × {origin}" for origin, count in sorted(counted.items())) or "nothing"
-    yield (
+    yield SiteFile(
         "index.html",
-        _page(
+        partial(
+            _page,
             site,
             "board.html.j2",
             boards=site.boards,
@@ -204,50 +251,75 @@ def _readable(entry: BoardEntry) -> bool:
     return bool(talks) and entry.texts and not (people or entry.people or entry.arm)
 
 
-def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
-    yield from table_files(f"data/board-{board.key}", line_facts(board), LINES)
-    estimates = [row for line, entry in board.entered for row in _estimate_rows(line, entry)]
-    yield from table_files(f"data/estimates-{board.key}", estimates, ESTIMATES)
-    items = [_item_facts(line, entry, item) for line, entry in board.entered for item in entry.result.items]
-    yield from table_files(f"data/items-{board.key}", items, ITEMS)
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """Rows that are made anew each time they are gone through, so that a large table is never held."""
+
+    rows: Callable[[], Iterator[Mapping[str, Any]]]
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return self.rows()
 
 
-def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEntry) -> Iterator[tuple[str, bytes]]:
+def _board_files(board: Board) -> Iterator[SiteFile]:
+    yield from _table_parts(f"data/board-{board.key}", _Again(lambda: iter(line_facts(board))), LINES)
+    estimates = _Again(lambda: (row for line, entry in board.entered for row in _estimate_rows(line, entry)))
+    yield from _table_parts(f"data/estimates-{board.key}", estimates, ESTIMATES)
+    items = _Again(
+        lambda: (_item_facts(line, entry, item) for line, entry in board.entered for item in entry.result.items)
+    )
+    yield from _table_parts(f"data/items-{board.key}", items, ITEMS)
+
+
+def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEntry) -> Iterator[SiteFile]:
     items = in_points(entry.result).items
     pages = item_pages(f"{entry.id}-items", len(items))
-    row = Row(entry.record, entry.result, line.name, "subject", line.rank, line.rank_at_worst)
-    yield (
-        f"models/{entry.id}.html",
-        _page(
+    near = _neighbours(board, line)
+    talks = f"../{TALKS}/{INDEX}#listener={quote(line.name)}" if _readable(entry) else ""
+    about = (board.key, board.label, board.scale, board.compares, bool(board.items), board.ranked, talks)
+    known = [(replace(one, entry=None), one.kind, site.of(one.entry)) for one in (line, *near) if one.entry]
+    compared = [one.entry is not None and one.entry.id in site.compared for one in (line, *near)]
+    hashed = all(digest for *_, digest in known)
+
+    def page_of_model() -> Iterable[bytes]:
+        return _page(
             site,
             "model.html.j2",
             board=board,
             line=line,
-            row=row,
+            row=Row(entry.record, entry.result, line.name, "subject", line.rank, line.rank_at_worst),
             entry=entry,
             pages=pages,
-            near=_near(board, line),
+            near=_differences(board, line, near),
             compared=site.compared,
-            talks=f"../{TALKS}/{INDEX}#listener={quote(line.name)}" if _readable(entry) else "",
-            ranked=sum(other.rank is not None for other in board.lines),
-        ),
-    )
-    for page in pages:
-        shown = items[page.first - 1 : page.last]
-        content = _page(
-            site,
-            "items.html.j2",
-            board=board,
-            entry=entry,
-            name=line.name,
-            page=page,
-            pages=pages,
-            items=shown,
-            rows=_rows(shown),
+            talks=talks,
+            ranked=board.ranked,
         )
-        yield f"models/{page.href}", content
+
+    key = site.digest(about, known, compared) if hashed else ""
+    yield SiteFile(f"models/{entry.id}.html", page_of_model, key)
+    for page in pages:
+        yield SiteFile(
+            f"models/{page.href}",
+            partial(_items_page, site, board, line, entry, page, pages, items[page.first - 1 : page.last]),
+            site.digest(board.key, line.name, page, site.of(entry)) if hashed else "",
+        )
     if items and entry.texts:
-        yield from table_files(f"data/{entry.id}-replies", [_reply_row(item) for item in items], REPLIES)
+        replies = _Again(lambda: map(_reply_row, items))
+        yield from _table_parts(f"data/{entry.id}-replies", replies, REPLIES, site.of(entry))
+
+
+def _items_page(
+    site: BoardSite,
+    board: Board,
+    line: BoardLine,
+    entry: BoardEntry,
+    page: ItemPage,
+    pages: Sequence[ItemPage],
+    items: Sequence[ItemScore],
+) -> Iterable[bytes]:
+    about = {"board": board, "entry": entry, "name": line.name, "page": page, "pages": pages}
+    return _page(site, "items.html.j2", **about, items=items, rows=_rows(items))
 
 
 def _rows(items: Sequence[ItemScore]) -> Markup:
@@ -303,14 +375,16 @@ def among_published(board: Board) -> Opening | None:
     return opening_among(group, found, linked=False) if found else None
 
 
-def _near(board: Board, line: BoardLine) -> list[tuple[BoardLine, Estimate, str]]:
-    """The next rows above and below, people, and the difference to each."""
-    others = [other for other, _ in board.entered]
-    place = others.index(line)
-    chosen = others[max(0, place - _NEAR) : place] + others[place + 1 : place + 1 + _NEAR]
-    chosen += [other for other in others if other.kind == "people" and other not in chosen and other is not line]
+def _neighbours(board: Board, line: BoardLine) -> list[BoardLine]:
+    """The next rows above and below, and people."""
+    others, place = board.subjects, board.places[line.name]
+    chosen = [*others[max(0, place - _NEAR) : place], *others[place + 1 : place + 1 + _NEAR]]
+    return chosen + [other for other in board.people if other not in chosen and other is not line]
+
+
+def _differences(board: Board, line: BoardLine, others: Sequence[BoardLine]) -> list[tuple[BoardLine, Estimate, str]]:
     found = []
-    for other in chosen:
+    for other in others:
         pair = board.verdict.pair(line.name, other.name)
         gap = pair.difference
         shown = Estimate("difference", gap.value, gap.n, gap.se, gap.low, gap.high, digits=line.estimate.digits)
@@ -359,7 +433,8 @@ def _reply_row(item: ItemScore) -> dict[str, Any]:
 def _compare(site: BoardSite) -> bytes:
     data = json.dumps(compare_data(list(site.boards), site.compared), ensure_ascii=True, separators=(",", ":"))
     harmless = data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return _page(site, "compare.html.j2", boards=site.boards, data=Markup(harmless), few_compared=site.few_compared)
+    values = {"boards": site.boards, "data": Markup(harmless), "few_compared": site.few_compared}
+    return b"".join(_page(site, "compare.html.j2", **values))
 
 
 _SCRIPTS = {
@@ -369,13 +444,19 @@ _SCRIPTS = {
 }
 
 
-def _page(site: BoardSite, template: str, **values: Any) -> bytes:
+def _page(site: BoardSite, template: str, **values: Any) -> Iterable[bytes]:
     frame = inlined(("report.css", "board.css"), _SCRIPTS.get(template, ()))
-    return page_bytes(template, **frame, generated_at=site.generated_at, version=site.version, **values)
+    return [page_bytes(template, **frame, generated_at=site.generated_at, version=site.version, **values)]
 
 
-def whole(site: BoardSite, files: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> bytes:
-    """`board.json`: all rows, what the next build compares with, and the list of files it may remove."""
+def whole(
+    site: BoardSite,
+    files: Sequence[str],
+    tables: Sequence[Mapping[str, Any]],
+    made: Mapping[str, Sequence[str]] | None = None,
+) -> bytes:
+    """`board.json`: all rows, what the next build compares with, the list of files it may remove, and of pages that it
+    need not make again the hashes of what they are made from and of what they hold."""
     body = {
         "format": "eqlab-leaderboard",
         "version": 1,
@@ -387,6 +468,7 @@ def whole(site: BoardSite, files: Sequence[str], tables: Sequence[Mapping[str, A
         "changes": [as_dict(change) for change in site.changed],
         "refused": [list(pair) for pair in site.refused],
         "files": list(files),
+        "made_from": dict(made or {}),
     }
     return json.dumps(body, ensure_ascii=True, allow_nan=False).encode()
 
@@ -441,19 +523,57 @@ def _lost(board: Board, values: dict[float, int], lost: Lost | None) -> dict[str
 ENDINGS = ("csv", "json", "parquet")
 
 
+_ROWS = 2000
+"""Rows of a table that are text at once."""
+
+
 def table_files(
-    stem: str, rows: Sequence[Mapping[str, Any]], schema: Mapping[str, type]
+    stem: str, rows: Iterable[Mapping[str, Any]], schema: Mapping[str, type]
 ) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of each. CSV is made safe for spreadsheets; JSON and Parquet are exact."""
+    """(path, content) of each."""
+    return ((file.name, b"".join(file.parts())) for file in _table_parts(stem, rows, schema))
+
+
+def _table_parts(
+    stem: str, rows: Iterable[Mapping[str, Any]], schema: Mapping[str, type], key: str = ""
+) -> Iterator[SiteFile]:
+    """CSV is made safe for spreadsheets; JSON and Parquet are exact."""
+    for ending, made in zip(ENDINGS, (_csv_parts, _json_parts, _parquet_parts), strict=True):
+        yield SiteFile(f"{stem}.{ending}", partial(made, rows, schema), key)
+
+
+def _csv_parts(rows: Iterable[Mapping[str, Any]], schema: Mapping[str, type]) -> Iterator[bytes]:
+    names = list(schema)
+    yield csv_bytes(names, [])
+    head = len(csv_bytes(names, []))
+    for some in _batches(rows):
+        yield csv_bytes(names, some)[head:]
+
+
+def _json_parts(rows: Iterable[Mapping[str, Any]], schema: Mapping[str, type]) -> Iterator[bytes]:
+    between = b"["
+    for some in _batches(rows):
+        yield between + json.dumps(some, ensure_ascii=True).encode()[1:-1]
+        between = b", "
+    yield b"[]" if between == b"[" else b"]"
+
+
+def _parquet_parts(rows: Iterable[Mapping[str, Any]], schema: Mapping[str, type]) -> Iterator[bytes]:
     import polars as pl
 
-    columns = {name: [row.get(name) for row in rows] for name in schema}
-    frame = pl.DataFrame(columns, schema=dict(schema))
-    yield f"{stem}.csv", csv_bytes(list(schema), rows)
-    yield f"{stem}.json", json.dumps(list(rows), ensure_ascii=True).encode()
+    columns: dict[str, list[Any]] = {name: [] for name in schema}
+    for row in rows:
+        for name, column in columns.items():
+            column.append(row.get(name))
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="lz4", statistics=False)
-    yield f"{stem}.parquet", buffer.getvalue()
+    pl.DataFrame(columns, schema=dict(schema)).write_parquet(buffer, compression="lz4", statistics=False)
+    yield buffer.getvalue()
+
+
+def _batches(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    every = iter(rows)
+    while some := list(islice(every, _ROWS)):
+        yield some
 
 
 def line_facts(board: Board) -> list[dict[str, Any]]:

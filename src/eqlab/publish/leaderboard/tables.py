@@ -122,7 +122,24 @@ class Board:
     def compares(self) -> bool:
         return len(self.entered) > 1
 
-    @property
+    @cached_property
+    def ranked(self) -> int:
+        return sum(line.rank is not None for line in self.lines)
+
+    @cached_property
+    def subjects(self) -> tuple[BoardLine, ...]:
+        return tuple(line for line, _ in self.entered)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Of subjects, by name."""
+        return {line.name: place for place, line in enumerate(self.subjects)}
+
+    @cached_property
+    def people(self) -> tuple[BoardLine, ...]:
+        return tuple(line for line in self.subjects if line.kind == "people")
+
+    @cached_property
     def entered(self) -> tuple[tuple[BoardLine, BoardEntry], ...]:
         return tuple((line, line.entry) for line in self.lines if line.entry is not None)
 
