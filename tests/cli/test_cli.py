@@ -214,11 +214,17 @@ def test_a_study_is_served_and_replies_are_judged_without_what_fits_models():
 
 
 SLOW = [
-    "eqlab.core.study",
     "aiohttp",
     "alembic",
     "asyncio",
     "email.message",
+    "eqlab.analysis.two_samples",
+    "eqlab.comparison.compare",
+    "eqlab.comparison.speakers",
+    "eqlab.core.study",
+    "eqlab.publish.plot",
+    "eqlab.store.reader",
+    "eqlab.tables.svg",
     "jinja2",
     "multiprocessing",
     "numpy",
@@ -239,13 +245,13 @@ NEEDED = {
     "": [],
     "--help": [],
     "study --help": [],
-    "runs": [],
+    "runs": ["eqlab.store.reader"],
     "models": [],
     "runs store check": [],
     "data list": [],
     "runs show last": [],
-    "compare last --json": ["email.message", "numpy", "scipy"],
-    "report last -o r.html": ["jinja2"],
+    "compare last --json": ["email.message", "eqlab.comparison.compare", "numpy", "scipy"],
+    "report last -o r.html": ["eqlab.tables.svg", "jinja2"],
     "runs export last -o x.csv": ["polars"],
     "--version": [],
 }
@@ -286,7 +292,22 @@ def test_published_models_are_compared_without_what_runs_need(published, tmp_pat
     command = [sys.executable, "-c", script, "compare", *names, "--data", str(published)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert "gpt-4-0613" in done.stdout, done.stderr
-    assert done.stdout.splitlines()[-1].split() == ["loaded", "numpy", "scipy"]
+    needed = ["eqlab.comparison.compare", "eqlab.store.reader", "numpy", "scipy"]
+    assert done.stdout.splitlines()[-1].split() == ["loaded", *needed]
+
+
+def test_a_run_is_shown_without_what_compares_any_two(server, tmp_path):
+    server.reply = lambda body, n: good(body)
+    script = (
+        "import sys\nfrom eqlab.cli.main import main\ntry:\n    main()\n"
+        f"except SystemExit:\n    print('loaded', *[name for name in {SLOW} if name in sys.modules])\n"
+    )
+    asked = ["run", "m", "-b", "eqbench", "--base-url", server.url, "--limit", "3"]
+    done = subprocess.run([sys.executable, "-c", script, *asked], capture_output=True, text=True, cwd=tmp_path)
+    needed = ["eqlab.store.reader", "eqlab.tables.svg", "aiohttp", "alembic", "asyncio", "email.message",
+              "jinja2", "numpy", "rich.console", "scipy", "sqlalchemy"]  # fmt: skip
+    assert done.stdout.splitlines()[-1].split()[0] == "loaded", done.stderr
+    assert set(done.stdout.splitlines()[-1].split()[1:]) == set(needed)
 
 
 @pytest.mark.parametrize("benchmark", ["eqbench", "emotionbench", "empathy"])

@@ -13,9 +13,9 @@ from eqlab.comparison.entries import entries
 from eqlab.comparison.sources import read_sources
 from eqlab.comparison.tables import as_data
 from eqlab.publish.groups import RunRecord, group
+from eqlab.publish.ladder import conclusions
 from eqlab.publish.leaderboard.build import Sources, build, published_entries, published_reader
 from eqlab.publish.leaderboard.tables import boards
-from eqlab.publish.notebook import conclusions
 from eqlab.runs.parallel import results_of
 from eqlab.runs.pool import pooled
 from eqlab.runs.published_results import published_runs

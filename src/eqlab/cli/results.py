@@ -12,7 +12,7 @@ from eqlab.tables.cells import estimate_text
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result
-    from eqlab.publish.notebook import Conclusion
+    from eqlab.publish.ladder import Conclusion
 
 
 def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:

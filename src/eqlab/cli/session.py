@@ -46,7 +46,7 @@ def work(
     from eqlab.cli.money import print_usage, say_size
     from eqlab.cli.output import errors, harmless, print_json, print_table, say
     from eqlab.cli.results import print_conclusions, print_results, result_json, without_answers
-    from eqlab.publish.notebook import conclusions
+    from eqlab.publish.ladder import conclusions
     from eqlab.publish.report.write import in_report, write_results
     from eqlab.runs.ask import Listener, run
     from eqlab.runs.parallel import cores, results_of

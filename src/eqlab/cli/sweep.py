@@ -233,7 +233,7 @@ def finish(
     """Results of all cells that were begun, the report, the failures; then the exit code."""
     from eqlab.cli.output import errors, print_json, say
     from eqlab.cli.results import print_conclusions, result_json, without_answers
-    from eqlab.publish.notebook import conclusions
+    from eqlab.publish.ladder import conclusions
     from eqlab.publish.report.write import write_results
     from eqlab.runs.parallel import cores, results_of
     from eqlab.runs.pool import pooled

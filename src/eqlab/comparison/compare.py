@@ -19,7 +19,6 @@ from eqlab.analysis.components import (
 )
 from eqlab.analysis.intervals import FEWEST, Z95
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.two_samples import tost
 from eqlab.comparison.entries import Entry
 from eqlab.comparison.scores import measure_points
 from eqlab.comparison.sentences import conclusion, listed
@@ -30,7 +29,6 @@ from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import AGAINST_PLAIN, WORDINGS, Column, Estimate, Table
 from eqlab.tables.cells import p_text
-from eqlab.tables.html import html_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +67,8 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """For notebooks; everything in it is text, escaped."""
+        from eqlab.tables.html import html_table
+
         rows = [
             (standing.contender.name, standing.rank, standing.contender.score) for standing in self.verdict.standings
         ]
@@ -235,6 +235,8 @@ def _two_tests(gap: Difference, margin: float) -> tuple[float, float, float] | N
     if gap.value is None or gap.differ is not None or gap.low is None or gap.high is None or gap.low == gap.high:
         return None
     if not gap.se or gap.df is None:
+        from eqlab.analysis.two_samples import tost
+
         equivalence = tost(gap.value, (gap.high - gap.low) / (2 * Z95), (-margin, margin))
         return equivalence.low, equivalence.high, equivalence.p
     sides = gap, turned(gap)

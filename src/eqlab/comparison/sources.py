@@ -10,7 +10,6 @@ from eqlab.comparison.entries import EntrySource
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Result
 from eqlab.runs.published_results import PublishedReader, PublishedResult, is_published
-from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun
 
 Score = Callable[
@@ -52,6 +51,7 @@ def read_sources(
                 own.append(name)
         if own:
             from eqlab.runs.parallel import results_of  # published models are compared without what runs need
+            from eqlab.store.access import open_reader
 
             opened = closing.enter_context(open_reader(store))
             for name, (stored, who) in zip(own, opened.find_models(own), strict=True):

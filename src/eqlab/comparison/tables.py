@@ -1,7 +1,7 @@
 """A comparison as tables and as plain data."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eqlab.analysis.components import RESIDUAL, MeasurementDesign
 from eqlab.comparison.compare import Comparison, Spread, caveats, worth_words, yardsticks
@@ -10,7 +10,6 @@ from eqlab.comparison.disagreement import disagreement, furthest_apart
 from eqlab.comparison.entries import OVERALL, SHARE
 from eqlab.comparison.scores import AT_WORST, RANK, SEM, reliability_words
 from eqlab.comparison.sentences import conclusion, needed_words, pair_sentence
-from eqlab.comparison.speakers import over_speakers, over_speakers_table
 from eqlab.comparison.verdict import Pair, Standing, Verdict
 from eqlab.core.answers import OUTCOMES
 from eqlab.core.grouping import grouped
@@ -18,6 +17,9 @@ from eqlab.core.plural import many
 from eqlab.core.results import POINTS, Cell, Column, Estimate, Table, as_dict
 from eqlab.core.text import number
 from eqlab.tables.cells import markdown_table, safe
+
+if TYPE_CHECKING:
+    from eqlab.comparison.speakers import Beyond
 
 ALL_PAIRS = 10
 """With more subjects than this only neighbours are listed; all pairs are tested all the same."""
@@ -34,6 +36,14 @@ SEPARATED_ALONE = "Told apart: this pair by itself, with 95 % confidence; p_join
 SEPARATED = "Told apart: this pair by itself at 95 %; p, all pairs: corrected for the {pairs} of them."
 
 
+def _over_speakers(comparison: Comparison) -> "Sequence[Beyond]":
+    if not any(entry.result.transcripts for entry in comparison.entries):
+        return ()
+    from eqlab.comparison.speakers import over_speakers
+
+    return over_speakers(comparison.entries)
+
+
 def sentence(comparison: Comparison) -> str:
     return conclusion(comparison.verdict, comparison.things, comparison.rater)
 
@@ -45,7 +55,9 @@ def tables(comparison: Comparison) -> list[Table]:
     parts = {name: spread for name, spread in comparison.spreads.items() if spread.components is not None}
     if parts:
         listed += [_components(parts), _designs(comparison, parts)]
-    if beyond := over_speakers(comparison.entries):
+    if beyond := _over_speakers(comparison):
+        from eqlab.comparison.speakers import over_speakers_table
+
         listed.append(over_speakers_table(beyond))
     apart = disagreement({entry.name: entry.means for entry in comparison.entries if entry.items})
     if apart is not None:
@@ -263,7 +275,7 @@ def as_data(comparison: Comparison, missing: str) -> dict[str, Any]:
         "pairs": [pair_data(pair, things) for pair in comparison.pairs],
         "over_speakers": [
             {"a": a, "b": b, **as_dict(gap), "as_published": as_dict(moderated)}
-            for a, b, gap, moderated in over_speakers(comparison.entries)
+            for a, b, gap, moderated in _over_speakers(comparison)
         ],
         "disagreement": [
             {"item": apart.item, "range": apart.range, "points": dict(apart.points)}

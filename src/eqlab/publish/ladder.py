@@ -1,15 +1,19 @@
 """Published models beside the user's own, on the same questions: the figures of published EQ-Bench results ship with
 the package, so a run of some of the published questions has its place among them at once."""
 
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any
 
 from eqlab.benchmarks.eqbench.published import AskedQuestions, PublishedRun, asked_of_figures, run_of_figures, score
 from eqlab.comparison.sentences import listed
 from eqlab.core.plural import many
 from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
-from eqlab.data.figures import Figures, published_figures
+from eqlab.data.figures import Figures, ModelFigures, published_figures
 from eqlab.publish.groups import Group, Row, RunRecord, benchmark_config, group
+from eqlab.store.reader import StoredRun
 
 LANDSCAPE = (
     "gpt-4-0314",
@@ -38,11 +42,12 @@ def ladder(own: Group) -> Group | None:
     there = {model.spec for row in models for model in row.record.config.models}
     if there <= {model_figures.model for model_figures in figures.models}:  # published results, chosen by name
         return None
-    questions = {item.item for row in models for item in row.result.items}
-    asked_questions = asked_of_figures(figures, revision=True)
+    questions = frozenset(item.item for row in models for item in row.result.items)
+    asked = _config(models[0])
+    rules = str(asked.options["rules"]) if asked else None
     records = [replace(row.record, results=(row.result,)) for row in own.rows]
-    published = _published(figures, asked_questions, questions, there)
-    found, *others = group([*records, *(_beside(models[0], run) for run in published)])
+    published = [_published(name, questions, rules) for name in LANDSCAPE if name not in there]
+    found, *others = group([*records, *(_beside(models[0], *one) for one in published)])
     if others:  # what does not fit into one table is not compared
         return None
     anchors = {id(row.result): row.anchor for row in own.rows}
@@ -67,25 +72,61 @@ def ladder_sentence(own: Group, found: Group) -> str:
     return text if revises else f"{text} Those were asked for a second, revised answer; yours were not."
 
 
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """One table in a sentence, with the same verdict as the report's, and with its place in the ladder."""
+
+    sentence: str
+    table: Group
+
+    @property
+    def data(self) -> dict[str, Any]:
+        from eqlab.comparison.tables import verdict_data  # what compares any two, which a run does not
+
+        verdicts = [verdict_data(verdict, self.table.things, rater) for rater, verdict in self.table.verdicts]
+        return {"title": self.table.title, "sentence": self.sentence, "verdicts": verdicts}
+
+
+def conclusions(scored: Iterable[tuple[StoredRun, Sequence[Result]]]) -> list[Conclusion]:
+    """In the order of the report's tables."""
+    records = [
+        RunRecord(stored_run.config, stored_run.created_at, stored_run.provenance, tuple(own))
+        for stored_run, own in scored
+    ]
+    found = []
+    for one in group(records):
+        among = ladder(one)
+        place = ladder_sentence(one, among) if among else ""
+        found.append(Conclusion(f"{one.sentence} {place}" if place else one.sentence, one))
+    return found
+
+
 def _rank(rank: tuple[int, int]) -> str:
     return f"ranks {rank[0]}" if rank[0] == rank[1] else f"ranks {rank[0]} to {rank[1]}"
 
 
-def _published(
-    figures: Figures, asked_questions: AskedQuestions, questions: set[str], there: set[str]
-) -> list[PublishedRun]:
-    by_name = {model_figures.model: model_figures for model_figures in figures.models}
-    return [run_of_figures(by_name[name], asked_questions, questions) for name in LANDSCAPE if name not in there]
+@lru_cache(maxsize=4 * len(LANDSCAPE))
+def _published(name: str, questions: frozenset[str], rules: str | None) -> tuple[PublishedRun, Result]:
+    """A published model on these questions, by these rules; kept, since the report and the sentence under a run ask
+    for the same."""
+    run = run_of_figures(_figures_of()[name], _questions(), questions)
+    return run, score(replace(run, options=run.options if rules is None else {**run.options, "rules": rules}))
 
 
-def _beside(row: Row, run: PublishedRun) -> RunRecord:
+@cache
+def _questions() -> AskedQuestions:
+    return asked_of_figures(published_figures(), revision=True)
+
+
+@cache
+def _figures_of() -> dict[str, ModelFigures]:
+    return {model_figures.model: model_figures for model_figures in published_figures().models}
+
+
+def _beside(row: Row, run: PublishedRun, scored: Result) -> RunRecord:
     """A published result as a record that stands in the row's table."""
     config = replace(row.record.config, models=(ModelConfig(run.model),))
-    asked = _config(row)
-    rules = {"rules": asked.options["rules"]} if asked else {}
-    result = replace(
-        score(replace(run, options={**run.options, **rules})), title=row.result.title, rules=row.result.rules
-    )
+    result = replace(scored, title=row.result.title, rules=row.result.rules)
     return RunRecord(config, run.completed, {"published file": run.file, "sha256": run.sha256}, (result,))
 
 

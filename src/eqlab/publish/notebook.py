@@ -12,11 +12,9 @@ from eqlab.comparison import frames
 from eqlab.comparison.compare import Comparison
 from eqlab.comparison.frames import Comparisons
 from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.tables import verdict_data
 from eqlab.core.results import Result, Results
 from eqlab.core.text import is_number
-from eqlab.publish.groups import RunRecord, group
-from eqlab.publish.ladder import ladder, ladder_sentence
+from eqlab.publish.ladder import Conclusion, conclusions
 from eqlab.publish.plot import Picture, forest_picture, size_named
 from eqlab.publish.plot import plot as plot_runs
 from eqlab.runs import ask, score
@@ -29,30 +27,6 @@ if TYPE_CHECKING:
     from eqlab.runs.context import Known
     from eqlab.runs.request import Prepared, Request
     from eqlab.store.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class Conclusion:
-    """One table in a sentence, with the same verdict as the report's."""
-
-    sentence: str
-    data: dict[str, Any]
-
-
-def conclusions(scored: Iterable[tuple[StoredRun, Sequence[Result]]]) -> list[Conclusion]:
-    """In the order of the report's tables."""
-    records = [
-        RunRecord(stored_run.config, stored_run.created_at, stored_run.provenance, tuple(own))
-        for stored_run, own in scored
-    ]
-    found = []
-    for one in group(records):
-        verdicts = [verdict_data(verdict, one.things, rater) for rater, verdict in one.verdicts]
-        among = ladder(one)
-        place = ladder_sentence(one, among) if among else ""
-        sentence = f"{one.sentence} {place}" if place else one.sentence
-        found.append(Conclusion(sentence, {"title": one.title, "sentence": sentence, "verdicts": verdicts}))
-    return found
 
 
 class RunResults(Results):
