@@ -12,7 +12,7 @@ import pytest
 from fault_net import deaf_place
 
 from eqlab.core.errors import ModelError
-from eqlab.models import connections
+from eqlab.models import connections, http
 from eqlab.models.chat import prompted
 from eqlab.models.http import HttpChat
 from eqlab.models.providers import resolve
@@ -195,6 +195,77 @@ def test_a_connection_that_nobody_takes_for_long_is_closed_though_nobody_asks(mo
 
     with wire.serving(wire.well) as server:
         assert asyncio.run(main(server)) == (4, "I see.")
+
+
+def test_connections_are_opened_while_the_first_question_is_answered_and_no_more_than_may_be_asked(monkeypatch):
+    monkeypatch.setattr(http, "_ALONE_NEAR", 30.0)
+    most = []
+
+    async def main(server):
+        chat = HttpChat(resolve("m", server.url), Transport(4))
+        replies = await asyncio.gather(*(chat.ask(prompted(f"x {number}")) for number in range(8)))
+        await chat.close()
+        return len(replies)
+
+    async def first_waits_for_the_others(call):
+        async with asyncio.timeout(20):
+            while call.number == 1 and server.lines < 4:
+                await asyncio.sleep(0.01)
+        most.append(server.lines)
+        call.writer.write(wire.http(call.good))
+
+    with wire.serving(first_waits_for_the_others) as server:
+        assert asyncio.run(main(server)) == 8
+        assert most[0] == 4
+        assert server.requests == 8
+
+
+@pytest.mark.parametrize("said", [b"", wire.http(b"{}")], ids=["closes", "speaks first"])
+def test_a_connection_opened_ahead_is_not_used_once_the_server_has_closed_it_or_spoken(said):
+    async def main():
+        met = asyncio.Event()
+
+        async def let_in(reader, writer):
+            writer.write(said)
+            await writer.drain()
+            if not said:
+                writer.close()
+            met.set()
+            await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(let_in, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        transport = Transport(4)
+        await transport.connect_ahead(url, {})
+        await met.wait()
+        await asyncio.sleep(0.1)
+        (ahead,) = transport.pool._unused
+        taken = await transport.pool.take(ahead.origin)
+        assert taken is not ahead
+        assert not taken.connected
+        assert not ahead.open
+        await transport.close()
+        server.close()
+
+    asyncio.run(main())
+
+
+def test_what_was_opened_ahead_is_closed_with_the_rest():
+    async def main(server):
+        transport = Transport(2)
+        for _ in range(3):
+            await transport.connect_ahead(f"{server.url}/chat/completions", {})
+        while server.lines < 2:
+            await asyncio.sleep(0.01)
+        await transport.close()
+        async with asyncio.timeout(20):
+            while server.lines:
+                await asyncio.sleep(0.01)
+
+    with wire.serving(wire.well) as server:
+        asyncio.run(main(server))
+        assert server.opened == 2
 
 
 def test_connections_are_probed_so_that_one_that_leads_nowhere_is_noticed():

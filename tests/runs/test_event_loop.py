@@ -1,6 +1,7 @@
 """Told to end: what is under way gets its time, and no more than a scheduler gives."""
 
 import asyncio
+import gc
 import os
 import signal
 import time
@@ -51,3 +52,18 @@ def test_ctrl_c_waits_and_twice_drops():
     end, took, _ = told_to_end(60, signal.SIGINT, times=2)
     assert isinstance(end, asyncio.CancelledError)
     assert took < 10
+
+
+def test_garbage_is_collected_as_before_once_the_work_is_done():
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(700, 10, 10)
+        with event_loop.garbage_seldom_collected():
+            assert gc.get_threshold()[0] > 10_000
+        assert gc.get_threshold() == (700, 10, 10)
+        for own in ((0, 10, 10), (200_000, 10, 10)):  # off, or seldom: somebody's own choice
+            gc.set_threshold(*own)
+            with event_loop.garbage_seldom_collected():
+                assert gc.get_threshold() == own
+    finally:
+        gc.set_threshold(*before)

@@ -10,7 +10,8 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Callable, Coroutine, Hashable, Mapping
+from collections import deque
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -210,9 +211,7 @@ class PooledConnection:
         return gone
 
     async def close(self) -> None:
-        gone = self.abort()
-        if gone is not None:
-            await asyncio.gather(gone, return_exceptions=True)
+        await _gone([self])
 
 
 class ConnectionPool:
@@ -224,6 +223,9 @@ class ConnectionPool:
         """Connections that may rest: all that are asked at once may end at once, too."""
         self._resting: list[tuple[float, int, PooledConnection]] = []
         """By when they have rested enough."""
+        self._unused: deque[PooledConnection] = deque()
+        """Opened ahead, for questions that wait for another's reply; the oldest first, as a server may take them."""
+        self._opening = 0
         self._connector: _Connector | None = None
         """Makes connections, and keeps none."""
         self._stirred: set[PooledConnection] = set()
@@ -236,7 +238,12 @@ class ConnectionPool:
         self.replies = ServerReplies()
 
     async def take(self, origin: str) -> PooledConnection:
-        """A connection for one question: one that has rested, or a new one."""
+        """A connection for one question: one that was opened ahead or has rested, or a new one."""
+        while self._unused:
+            connection = self._unused.popleft()
+            if connection.open and connection.silent and connection.origin == origin:
+                return connection
+            await connection.close()
         if self._stirred:  # what is noticed at once saves the others
             self.look()
         while self.replies.ids is not Ids.PUZZLING and self._resting and self._resting[0][0] <= time.monotonic():
@@ -260,6 +267,23 @@ class ConnectionPool:
             self._connector = _Connector()
         connection.attach(await self._connector.connect(target.request, [], self._timeout))
 
+    async def connect_ahead(self, origin: str, target: RequestTarget, most: int) -> None:
+        """One connection for a question that will be asked soon, unless so many are there. Where none can be made, the
+        question will find out, and say why."""
+        if len(self._unused) + self._opening >= most:
+            return
+        self._opening += 1
+        connection = PooledConnection(origin)
+        try:
+            await self.connect(connection, target)
+        except (aiohttp.ClientError, OSError):
+            return
+        finally:
+            self._opening -= 1
+        connection.idle_since = time.monotonic()
+        self._unused.append(connection)
+        self._watch_age()
+
     async def give(
         self, connection: PooledConnection, took: float, question: Hashable = None, good: bytes | None = None
     ) -> bool:
@@ -282,8 +306,7 @@ class ConnectionPool:
             oldest = self._woken()
             self._look(oldest)
             await oldest.close()
-        if self._timer is None and self._resting:
-            self._timer = asyncio.get_running_loop().call_later(_KEPT, self._close_old)
+        self._watch_age()
         return True
 
     async def drop(self, connection: PooledConnection) -> None:
@@ -297,19 +320,27 @@ class ConnectionPool:
         while self._stirred:
             self._look(self._stirred.pop())
 
+    def _watch_age(self) -> None:
+        if self._timer is None and (self._resting or self._unused):
+            idle = time.monotonic() - min(connection.idle_since for connection in self._idle())
+            self._timer = asyncio.get_running_loop().call_later(max(1.0, _KEPT - idle), self._close_old)
+
+    def _idle(self) -> Iterator[PooledConnection]:
+        yield from self._unused
+        for _, _, connection in self._resting:
+            yield connection
+
     def _close_old(self) -> None:
-        """Those that nobody has taken for too long, and come back when the next of them is as old."""
+        """Those that nobody has taken for too long."""
         self.look()
         now = time.monotonic()
-        old = {connection for _, _, connection in self._resting if now - connection.idle_since >= _KEPT}
+        old = {connection for connection in self._idle() if now - connection.idle_since >= _KEPT}
+        self._unused = deque(connection for connection in self._unused if connection not in old)
         self._resting = [resting for resting in self._resting if resting[2] not in old]
         heapq.heapify(self._resting)
-        gone = [closing for connection in old if (closing := connection.abort()) is not None]
-        if gone:
-            asyncio.gather(*gone, return_exceptions=True)
-        idle = now - min((connection.idle_since for _, _, connection in self._resting), default=now)
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(max(1.0, _KEPT - idle), self._close_old) if self._resting else None
+        _gone(old)
+        self._timer = None
+        self._watch_age()
 
     async def clear(self) -> None:
         if self._timer is not None:
@@ -317,8 +348,8 @@ class ConnectionPool:
             self._timer = None
         self.look()
         resting, self._resting = self._resting, []
-        for _, _, connection in resting:
-            await connection.close()
+        unused, self._unused = self._unused, deque()
+        await _gone([*unused, *(connection for _, _, connection in resting)])
 
     def _woken(self) -> PooledConnection:
         """The one that has rested longest. From now on what comes over it may be a reply, which is its asker's."""
@@ -337,6 +368,12 @@ def rest(took: float, usual: float) -> float:
     """Seconds, after a reply: half of what it took. One that came sooner than usual may have been late, another
     question's: then until its question's own would have come by."""
     return min(max(_SHORTEST_REST, took / 2, 1.5 * usual - took), _LONGEST_REST)
+
+
+def _gone(connections: Iterable[PooledConnection]) -> "asyncio.Future[list[Any]]":
+    """Closes them at once; done when all are gone, whether anybody waits for that or not."""
+    closing = [gone for connection in connections if (gone := connection.abort()) is not None]
+    return asyncio.gather(*closing, return_exceptions=True)
 
 
 def _at_once(reading: Coroutine[Any, Any, _T]) -> _T:

@@ -72,6 +72,7 @@ class HttpChat:
         """Rates are each model's own: one that is refused holds up no other at its address."""
         self._say = say
         self._post: Post = post or self._over_http
+        self._connects = post is None
         self._wire = wire(endpoint.wire)
         self._profile = RequestProfile(endpoint.wire, thinks=self._wire.thinks, streams=True)
         """Streamed until it is known to be quick, so that silence is told from slowness."""
@@ -180,8 +181,25 @@ class HttpChat:
                 self._settled = True
                 if not self._scout.done():
                     self._scout.set_result(None)
-        await asyncio.wait([self._scout], timeout=_alone(self._endpoint.base_url))
+        await self._wait_for_scout(request, self._scout)
         return await self._ask(request)
+
+    async def _wait_for_scout(self, request: ChatRequest, scout: "asyncio.Future[None]") -> None:
+        """The connection is opened meanwhile."""
+        seconds = _alone(self._endpoint.base_url)
+        opening = asyncio.create_task(self._connect_ahead(request))
+        try:
+            await asyncio.wait([scout], timeout=seconds)
+            await asyncio.wait([opening], timeout=seconds)  # nearly there, or it would be opened anew
+        finally:
+            opening.cancel()
+        if opening.done() and not opening.cancelled():
+            opening.result()
+
+    async def _connect_ahead(self, request: ChatRequest) -> None:
+        if self._connects:
+            outgoing = self._wire.build(self._endpoint, request, self._profile)
+            await self._transport.connect_ahead(self._endpoint.base_url + outgoing.path, outgoing.headers)
 
     async def _ask(self, request: ChatRequest) -> ChatReply:
         tries = _Tries(request.faults)

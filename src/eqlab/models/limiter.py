@@ -51,6 +51,11 @@ class Limiter:
                 self._waiting.append(turn)
                 await turn
 
+    @property
+    def room(self) -> int:
+        """Requests that could be under way besides those that are."""
+        return int(self.limit) - self._under_way
+
     def release(self) -> None:
         self._under_way -= 1
         self._wake()

@@ -144,6 +144,12 @@ class Transport:
         await self.silences.close()
         await self.pool.clear()
 
+    async def connect_ahead(self, url: str, headers: Mapping[str, str]) -> None:
+        """A connection for a question that waits, as far as the limit leaves room for it."""
+        proxy = self._proxy(url)
+        target = self._target("POST", url, headers, proxy)
+        await self.pool.connect_ahead(_origin(url), target, self.limiter.room)
+
     async def is_there(self, url: str, headers: Mapping[str, str]) -> bool:
         """Whether a server answers this at once, and well."""
         within = min(10.0, self.timeouts.silence / 4)

@@ -15,7 +15,14 @@ from eqlab.models.open import open_chats
 from eqlab.models.runner import Session, Talking, open_talks, run_model
 from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE, Pace, Timeouts
 from eqlab.runs.budget import Budget, Limits, Metered, open_budget
-from eqlab.runs.event_loop import STOPPING, StopHandle, on_interrupt, run_in_other_thread, run_in_this_thread
+from eqlab.runs.event_loop import (
+    STOPPING,
+    StopHandle,
+    garbage_seldom_collected,
+    on_interrupt,
+    run_in_other_thread,
+    run_in_this_thread,
+)
 from eqlab.runs.identity import provenance
 from eqlab.runs.request import Prepared, Request, prepare, seated
 from eqlab.store.batches import Batches
@@ -133,7 +140,7 @@ def _work(
     terms: AskTerms,
     handle: StopHandle,
 ) -> Outcome:
-    with run_lock(store, prepared.config.id):
+    with run_lock(store, prepared.config.id), garbage_seldom_collected():
         return asyncio.run(_run(prepared, store, concurrency, timeouts, heard, terms, handle))
 
 

@@ -29,6 +29,7 @@ from eqlab.core.errors import EqlabError, StoreError, UsageError
 from eqlab.models.runner import Asked, Session, run_model, waiting
 from eqlab.models.timeouts import Timeouts
 from eqlab.models.transport import Transport
+from eqlab.runs.event_loop import garbage_seldom_collected
 from eqlab.store.engine import same_database
 from eqlab.store.store import Planned, SharedStore, Store, add_absent
 from eqlab.store.writer import Writer
@@ -261,7 +262,8 @@ def work_shard(shard: Shard, sink: Sink, share: int, timeouts: Timeouts) -> Shar
             "model",
         )
     try:
-        return asyncio.run(_work(shard, sink, share, timeouts))
+        with garbage_seldom_collected():
+            return asyncio.run(_work(shard, sink, share, timeouts))
     except StoreError as error:
         return ShardEnd(error.message, error.hint, "store")
     except EqlabError as error:
