@@ -453,9 +453,11 @@ def test_a_page_is_kept_for_the_person_for_whom_it_was_made_or_for_nobody(make_s
         mark = {"mark": re.search(r'name="mark" value="([^"]+)"', asked.text).group(1)}
         sent = {**fill(page.text), **mark} if path == "page" else {**mark, "what": "delete"}
         reply = client.post(f"/s/small/{path}", data=sent)
-        assert (reply.status_code, "Somebody else is taking part in this browser" in reply.text) == (409, True)
+        assert (reply.status_code, "Nothing of this page was kept" in reply.text) == (409, True)
+        assert "/s/small/page" not in reply.text  # it would be the other person's
         told = client.post(f"/s/small/{path}", data=sent, headers={"accept": "application/json"})
         assert (told.status_code, told.json()["outcome"]) == (409, "refused")
+        assert "Nothing of this page was kept" in told.json()["problems"][""]
     assert count(site, participants) == 2
     assert not any(row.consented_at for row in rows(site, participants))
     enter(client)

@@ -63,7 +63,7 @@ async def arrive(request: Request) -> Response:
     if panel.signed and not signed:
         return site.render.message("panel", study.language, 403, study=study)
     if here is not None and await _another(served, here, panel_hash(site.settings.secret, given)):
-        return site.render.page("swap", study.language, 409, study=study)
+        return site.render.page("swap", study.language, 409, study=study, key="swap")
     return await _let_in(request, site, served, given, signed, here)
 
 
