@@ -442,6 +442,18 @@ def test_a_link_does_not_swap_the_person_behind_their_back(make_site):
     assert count(site, participants) == 2
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [{"Sec-Fetch-Dest": dest} for dest in ("image", "script", "empty", "iframe")] + [{"Sec-Purpose": "prefetch"}],
+)
+def test_an_image_on_another_site_is_nobody_who_arrives(make_site, headers):
+    site = make_site()
+    reply = enter(site.browser(headers=headers))
+    assert (reply.status_code, reply.headers.get("set-cookie")) == (403, None)
+    assert count(site, participants) == 0
+    assert enter(site.browser(headers={"Sec-Fetch-Dest": "document"})).status_code == 200
+
+
 def test_a_page_is_kept_for_the_person_for_whom_it_was_made_or_for_nobody(make_site):
     """A tab of another site can open a link of its own at any time before the consent, and the cookie then names its
     person."""
