@@ -442,6 +442,18 @@ def test_a_link_does_not_swap_the_person_behind_their_back(make_site):
     assert count(site, participants) == 2
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [{"Sec-Fetch-Dest": dest} for dest in ("image", "script", "empty", "iframe")] + [{"Sec-Purpose": "prefetch"}],
+)
+def test_an_image_on_another_site_is_nobody_who_arrives(make_site, headers):
+    site = make_site()
+    reply = enter(site.browser(headers=headers))
+    assert (reply.status_code, reply.headers.get("set-cookie")) == (403, None)
+    assert count(site, participants) == 0
+    assert enter(site.browser(headers={"Sec-Fetch-Dest": "document"})).status_code == 200
+
+
 def test_a_page_is_kept_for_the_person_for_whom_it_was_made_or_for_nobody(make_site):
     """A tab of another site can open a link of its own at any time before the consent, and the cookie then names its
     person."""
@@ -453,9 +465,11 @@ def test_a_page_is_kept_for_the_person_for_whom_it_was_made_or_for_nobody(make_s
         mark = {"mark": re.search(r'name="mark" value="([^"]+)"', asked.text).group(1)}
         sent = {**fill(page.text), **mark} if path == "page" else {**mark, "what": "delete"}
         reply = client.post(f"/s/small/{path}", data=sent)
-        assert (reply.status_code, "Somebody else is taking part in this browser" in reply.text) == (409, True)
+        assert (reply.status_code, "Nothing of this page was kept" in reply.text) == (409, True)
+        assert "/s/small/page" not in reply.text  # it would be the other person's
         told = client.post(f"/s/small/{path}", data=sent, headers={"accept": "application/json"})
         assert (told.status_code, told.json()["outcome"]) == (409, "refused")
+        assert "Nothing of this page was kept" in told.json()["problems"][""]
     assert count(site, participants) == 2
     assert not any(row.consented_at for row in rows(site, participants))
     enter(client)

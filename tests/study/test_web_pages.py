@@ -53,6 +53,7 @@ def test_every_text_is_used_and_every_used_text_is_there():
     endings = ("complete", "declined", "failed", "full", "stopped", "returned", "banned")
     built = {f"done_{ending}_{part}" for ending in endings for part in ("title", "text")}
     built |= {f"{key}_{part}" for key in ("stop", "delete") for part in ("title", "text", "back")}
+    built |= {f"{key}_{part}" for key in ("swap", "moved") for part in ("title", "text", "leave")}
     shown = set(re.findall(r'"(refused|missing|large|busy|broken|login|panel|unknown|late|cookies|left)"', source))
     shown |= {f"door_{why}" for why in ("paused", "closed", "erased", "simulated")}
     built |= {f"{key}_{part}" for key in shown for part in ("title", "text")}

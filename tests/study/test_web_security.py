@@ -121,6 +121,19 @@ def test_another_secret_knows_nobody():
     assert parse_cookies("nonsense") == {}
 
 
+@pytest.mark.parametrize("blank", ["\xa0", "\x85"])
+def test_a_blank_that_browsers_keep_makes_no_cookie_ours(make_site, blank):
+    """Browsers take `\\xa0__Host-…` from any host, for it is another name to them; Python strips it away."""
+    site = make_site(small_design(panel=Panel()), public_url="https://study.test")
+    browser = Browser(site)
+    browser.ask("POST", "/s/small/start")
+    (own,) = browser.cookies
+    header = f"{blank}{own}".encode("latin-1")
+    bare = site.browser(headers={"Host": "study.test"})
+    assert bare.get("/s/small/page", headers={"cookie": header}).status_code == 401
+    assert bare.get("/s/small/page", headers={"cookie": own}).status_code == 200
+
+
 def test_nobody_reads_or_writes_for_another(make_site):
     site = make_site(small_design(panel=PROLIFIC, attention=0))
     mine, other = site.browser(), site.browser()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import quote
 
@@ -181,8 +182,19 @@ class Prepared:
         self._statement = statement
         self._compiled: dict[tuple[str, frozenset[str]], tuple[str, dict[str, Any], Sequence[str] | None]] = {}
 
-    def run(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """What it finds, by column; rows of parameters must have the same names."""
+    def run(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
+        """For each of these rows of parameters, which have the same names; how many rows it changed."""
+        with self._made(connection, rows) as cursor:
+            return int(cursor.rowcount)
+
+    def find(self, connection: Connection, **given: Any) -> list[Any]:
+        """What a query finds: rows with the columns' names."""
+        with self._made(connection, [given]) as cursor:
+            names = [column[0] for column in cursor.description]
+            return [SimpleNamespace(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
+
+    @contextmanager
+    def _made(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
         words, fixed, places = self._words(connection.dialect, rows[0])
         given = [{**fixed, **row} for row in rows]
         values: list[Any] = given if places is None else [tuple(row[name] for name in places) for row in given]
@@ -192,10 +204,7 @@ class Prepared:
                 cursor.execute(words, values[0])
             else:
                 cursor.executemany(words, values)
-            if cursor.description is None:
-                return []
-            names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            yield cursor
         except Exception as error:
             base: type[Exception] = connection.dialect.loaded_dbapi.Error
             if not isinstance(error, base):

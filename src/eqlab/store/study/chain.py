@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, or_, select
+from sqlalchemy import Connection, Row, bindparam, insert, or_, select
 
 from eqlab.core.design import Design, personal_seed, steps_from_json
 from eqlab.core.grouping import grouped
@@ -19,13 +19,43 @@ from eqlab.core.plural import many
 from eqlab.core.runs import PERSON
 from eqlab.core.text import people as people_in_words
 from eqlab.core.trials import is_unchanged
-from eqlab.store.engine import take_turn
+from eqlab.store.engine import Prepared, take_turn
 from eqlab.store.schema import answers, audit, chain, events, participants, studies, trials
 
 ENDS = ("finished", "extra")
 LINKED = ("assigned", *ENDS, "erased")
 """Events that make a link."""
 _CHUNK = 500
+_HASHED = select(
+    answers.c.subject,
+    answers.c.trial_id,
+    answers.c.attempt,
+    answers.c["values"],
+    answers.c.at,
+    answers.c.latency,
+    answers.c.text,
+    answers.c.status,
+    answers.c.finish,
+    answers.c.model,
+)
+_GIVEN = Prepared(
+    _HASHED.where(
+        answers.c.run_id == select(studies.c.run_id).where(studies.c.id == bindparam("study")).scalar_subquery(),
+        answers.c.subject == bindparam("subject"),
+    )
+)
+_ARM = Prepared(
+    select(participants.c.person, participants.c.arm, participants.c.batch).where(
+        participants.c.study_id == bindparam("study"), participants.c.person == bindparam("who")
+    )
+)
+_LAST = Prepared(
+    select(chain.c.number, chain.c.link)
+    .where(chain.c.study_id == bindparam("study"))
+    .order_by(chain.c.number.desc())
+    .limit(1)
+)
+_INSERT = Prepared(insert(chain).inline())
 NOTED = "noted"
 """A link of what a researcher did, which the audit trail tells in words."""
 
@@ -110,15 +140,14 @@ def extend(
     `detail`: what the event of an erasure tells."""
     if not happened:
         return
-    ended = [person for person, kind in happened if kind in ENDS]
-    given = given_by(connection, study, ended) if ended else {}
-    assigned = [person for person, kind in happened if kind == "assigned"]
-    there = _people_of(connection, study, assigned) if assigned else {}
 
     def digest(person: str, kind: str) -> str:
         if kind in ENDS:
-            return digest_of(person, given.get(person, ()))
-        return arm_digest(there[person]) if kind == "assigned" else detail_digest(detail or {})
+            return digest_of(person, map(given_of, _GIVEN.find(connection, study=study, subject=f"{PERSON}{person}")))
+        if kind == "assigned":
+            (row,) = _ARM.find(connection, study=study, who=person)
+            return arm_digest(row)
+        return detail_digest(detail or {})
 
     _add(connection, study, now, [(kind, mark_of(study, person), digest(person, kind)) for person, kind in happened])
 
@@ -130,10 +159,7 @@ def link_note(connection: Connection, study: str, note: Note) -> None:
 
 def _add(connection: Connection, study: str, now: float, links: Sequence[tuple[str, str, str]]) -> None:
     take_turn(connection, f"chain {study}")
-    row = connection.execute(
-        select(chain.c.number, chain.c.link).where(chain.c.study_id == study).order_by(chain.c.number.desc()).limit(1)
-    ).first()
-    number, last = (0, "") if row is None else (row.number, row.link)
+    number, last = next(((row.number, row.link) for row in _LAST.find(connection, study=study)), (0, ""))
     rows = []
     for kind, mark, digest in links:
         number += 1
@@ -141,7 +167,7 @@ def _add(connection: Connection, study: str, now: float, links: Sequence[tuple[s
         rows.append(
             {"study_id": study, "number": number, "at": now, "kind": kind, "mark": mark, "digest": digest, "link": last}
         )
-    connection.execute(insert(chain), rows)
+    _INSERT.run(connection, rows)
 
 
 def _link(before: str, number: int, at: float, kind: str, mark: str, digest: str) -> str:
@@ -159,18 +185,7 @@ def given_by(
     """What these people, or all, have answered, in the study's run. Whoever checks names the run that is analysed: the
     store could have been made to name another."""
     asked = run or select(studies.c.run_id).where(studies.c.id == study).scalar_subquery()
-    query = select(
-        answers.c.subject,
-        answers.c.trial_id,
-        answers.c.attempt,
-        answers.c["values"],
-        answers.c.at,
-        answers.c.latency,
-        answers.c.text,
-        answers.c.status,
-        answers.c.finish,
-        answers.c.model,
-    ).where(
+    query = _HASHED.where(
         answers.c.run_id == asked,
         answers.c.subject.startswith(PERSON)
         if people is None
@@ -179,19 +194,17 @@ def given_by(
     return grouped((row.subject.removeprefix(PERSON), given_of(row)) for row in connection.execute(query))
 
 
-def _people_of(connection: Connection, study: str, people: Collection[str] | None = None) -> dict[str, Row[Any]]:
-    """These people, or all, as far as they were assigned to a place or have come to the end."""
+def _people_of(connection: Connection, study: str) -> dict[str, Row[Any]]:
+    """Everybody who was assigned to a place or has come to the end."""
     columns = ("person", "state", "arm", "batch", "assigned_at", "ended_at", "steps")
     query = select(*(participants.c[name] for name in columns)).where(
         participants.c.study_id == study,
-        or_(participants.c.assigned_at.is_not(None), participants.c.state.in_(ENDS))
-        if people is None
-        else participants.c.person.in_(people),
+        or_(participants.c.assigned_at.is_not(None), participants.c.state.in_(ENDS)),
     )
     return {row.person: row for row in connection.execute(query)}
 
 
-def arm_digest(row: Row[Any]) -> str:
+def arm_digest(row: Any) -> str:
     return hashlib.sha256(json.dumps([row.person, row.arm, row.batch]).encode()).hexdigest()
 
 

@@ -26,28 +26,28 @@ _OF_STUDY = places.c.study_id == bindparam("study")
 _OPEN = (_OF_STUDY, places.c.state == "open")
 _OVERDUE = (_OF_STUDY, places.c.state == "held", places.c.held_until < bindparam("now"))
 _MINE = (_OF_STUDY, places.c.number == bindparam("place"))
-_OPEN_BY_ARM = select(places.c.arm, func.count()).where(*_OPEN).group_by(places.c.arm)
-_FIRST_OPEN = (
+_OPEN_BY_ARM = Prepared(select(places.c.arm, func.count().label("n")).where(*_OPEN).group_by(places.c.arm))
+_FIRST_OPEN = Prepared(
     select(places.c.number, places.c.batch)
     .where(*_OPEN, places.c.arm == bindparam("in_arm"))
     .order_by(places.c.number)
     .limit(1)
 )
-_FIRST_OF_STRATUM = (
+_FIRST_OF_STRATUM = Prepared(
     select(places.c.number, places.c.arm, places.c.batch)
     .where(*_OPEN, places.c.number >= bindparam("low"), places.c.number < bindparam("high"))
     .order_by(places.c.number)
     .limit(1)
 )
-_FIND_OVERDUE = select(places.c.number, places.c.person).where(*_OVERDUE)
+_FIND_OVERDUE = Prepared(select(places.c.number, places.c.person).where(*_OVERDUE))
 _REOPEN_OVERDUE = update(places).where(*_OVERDUE).values(state="open", person=None, held_until=None)
 # A place held for longer than anybody can: the machine's clock was set back, and nobody waits for it to catch up.
-_SHORTEN = (
+_SHORTEN = Prepared(
     update(places)
     .where(_OF_STUDY, places.c.state == "held", places.c.held_until > bindparam("longest"))
     .values(held_until=bindparam("longest"))
 )
-_HOLD_OPEN = (
+_HOLD_OPEN = Prepared(
     update(places)
     .where(*_MINE, places.c.state == "open")
     .values(state="held", person=bindparam("who"), held_until=bindparam("until"))
@@ -58,7 +58,7 @@ _STILL_MINE = (*_MINE, (places.c.state == "open") | _HELD_BY_ME)
 _RENEW = Prepared(
     update(places).where(*_STILL_MINE).values(state="held", person=bindparam("who"), held_until=bindparam("until"))
 )
-_DONE = update(places).where(*_STILL_MINE).values(state="done", person=bindparam("who"), held_until=None)
+_DONE = Prepared(update(places).where(*_STILL_MINE).values(state="done", person=bindparam("who"), held_until=None))
 FILLED = ("done", "shut")
 _GIVE_BACK = (
     update(places)
@@ -70,7 +70,7 @@ _IS_FULL = select(studies.c.id).where(
     studies.c.locked_at.is_not(None),
     ~select(places.c.number).where(_OF_STUDY, places.c.state.not_in(FILLED)).exists(),
 )
-_ANY_FREE = (
+_ANY_FREE = Prepared(
     select(places.c.number)
     .where(
         _OF_STUDY, (places.c.state == "open") | ((places.c.state == "held") & (places.c.held_until < bindparam("now")))
@@ -109,7 +109,7 @@ def read_places(store: Store, study: str) -> list[tuple[str, str, float | None]]
 
 
 def anything_free(connection: Connection, study: str, now: float) -> bool:
-    return connection.execute(_ANY_FREE, {"study": study, "now": now}).first() is not None
+    return bool(_ANY_FREE.find(connection, study=study, now=now))
 
 
 class Openings:
@@ -120,25 +120,22 @@ class Openings:
         study = design.study.id
         self._connection, self._study, self._design = connection, study, design
         take_turn(connection, f"places {study}")
-        longest = {"study": study, "longest": now + design.study.places.lease_minutes * 60}
-        connection.execute(_SHORTEN, longest)
-        overdue = connection.execute(_FIND_OVERDUE, {"study": study, "now": now}).all()
+        _SHORTEN.run(connection, [{"study": study, "longest": now + design.study.places.lease_minutes * 60}])
+        overdue = _FIND_OVERDUE.find(connection, study=study, now=now)
         if overdue:
             connection.execute(_REOPEN_OVERDUE, {"study": study, "now": now})
         self.reopened: list[tuple[int, str]] = [(row.number, row.person) for row in overdue]
         self._counts = self._count()
 
     def _count(self) -> dict[str, int]:
-        return {row[0]: row[1] for row in self._connection.execute(_OPEN_BY_ARM, {"study": self._study})}
+        return {row.arm: row.n for row in _OPEN_BY_ARM.find(self._connection, study=self._study)}
 
     def claim(self, person: str, seed: int, until: float) -> Claim | None:
         """Hold the next place of the arm with most open ones; None when the study is full."""
         design = self._design
         while (arm := choose_arm(self._counts, design.arms, seed, design.sizes)) is not None:
-            first = self._connection.execute(_FIRST_OPEN, {"study": self._study, "in_arm": arm}).first()
-            if first is not None:
-                hold = {"study": self._study, "place": first.number, "who": person, "until": until}
-                if self._connection.execute(_HOLD_OPEN, hold).rowcount:
+            for first in _FIRST_OPEN.find(self._connection, study=self._study, in_arm=arm):
+                if self._hold(first.number, person, until):
                     self._counts[arm] -= 1
                     return Claim(first.number, arm, first.batch)
             self._counts = self._count()  # whose place it was has come back for it at this moment
@@ -148,11 +145,15 @@ class Openings:
         """Hold the next place of a stratum, in the order that was drawn before the study began."""
         numbers = self._design.numbers(stratum)
         within = {"study": self._study, "low": numbers.start, "high": numbers.stop}
-        while (first := self._connection.execute(_FIRST_OF_STRATUM, within).first()) is not None:
-            hold = {"study": self._study, "place": first.number, "who": person, "until": until}
-            if self._connection.execute(_HOLD_OPEN, hold).rowcount:
+        while found := _FIRST_OF_STRATUM.find(self._connection, **within):
+            (first,) = found
+            if self._hold(first.number, person, until):
                 return Claim(first.number, first.arm, first.batch)
         return None
+
+    def _hold(self, place: int, person: str, until: float) -> bool:
+        hold = {"study": self._study, "place": place, "who": person, "until": until}
+        return bool(_HOLD_OPEN.run(self._connection, [hold]))
 
 
 def renew(connection: Connection, study: str, renewals: Sequence[Renewal]) -> None:
@@ -164,7 +165,7 @@ def renew(connection: Connection, study: str, renewals: Sequence[Renewal]) -> No
 def finish(connection: Connection, study: str, place: int, person: str) -> bool:
     """False when somebody else has the place. In turns with whoever leaves one: both know whether the study is full."""
     take_turn(connection, f"places {study}")
-    return bool(connection.execute(_DONE, {"study": study, "place": place, "who": person}).rowcount)
+    return bool(_DONE.run(connection, [{"study": study, "place": place, "who": person}]))
 
 
 def give_back(connection: Connection, study: str, place: int, person: str) -> bool:
@@ -196,8 +197,8 @@ def find_people(
         return {}
     if len(people) == 1:
         (who,) = people
-        rows = (_LOCK_ONE if lock else _FIND_ONE).run(connection, [{"study": study, "who": who}])
-        return {row["person"]: Person(**row) for row in rows}
+        rows = (_LOCK_ONE if lock else _FIND_ONE).find(connection, study=study, who=who)
+        return {row.person: row for row in rows}
     found = connection.execute(_LOCK if lock else _FIND, {"study": study, "people": sorted(people)})
     return {row.person: Person(**row._mapping) for row in found}
 

@@ -218,12 +218,13 @@ async def _stranger(request: Request, _: Exception) -> Response:
 
 
 async def _somebody_else(request: Request, _: Exception) -> Response:
-    """Nothing is kept, and the person is asked. The script shows what it is told, or sends the form itself."""
+    """Nothing is kept, and no way leads on: it would be the other person's. The script shows what it is told, or sends
+    the form itself."""
     site, served = study_of(request)
     language = served.study.language
     if pages.wants_json(request):
-        return JSONResponse({"outcome": "refused", "problems": {"": site.render.texts(language)("swap_title")}}, 409)
-    return site.render.page("swap", language, 409, study=served.study)
+        return JSONResponse({"outcome": "refused", "problems": {"": site.render.texts(language)("moved_text")}}, 409)
+    return site.render.page("swap", language, 409, study=served.study, key="moved")
 
 
 async def _malformed(_: Request, error: Exception) -> Response:

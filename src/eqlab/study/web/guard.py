@@ -174,10 +174,11 @@ def _route(scope: Scope) -> str:
 
 def parse_cookies(header: str) -> dict[str, list[str]]:
     """A Cookie header, as browsers write it: other programs on the same host put anything into theirs, and pages of
-    sibling hosts can set cookies of our names. So a name may have several values, and which is ours is not told."""
+    sibling hosts can set cookies of our names. So a name may have several values, and which is ours is not told. A name
+    is taken as the browser has it: with another blank than these before it, anybody may set it."""
     found: dict[str, list[str]] = {}
     for part in header.split(";"):
         name, is_pair, value = part.partition("=")
         if is_pair:
-            found.setdefault(name.strip(), []).append(value.strip().strip('"'))
+            found.setdefault(name.strip(" \t"), []).append(value.strip(" \t").strip('"'))
     return found

@@ -50,6 +50,8 @@ async def arrive(request: Request) -> Response:
     study, panel = served.study, served.study.panel
     if request.method == "HEAD":  # a preview of the link, or a monitor: nobody has come
         return Response()
+    if not _by_a_person(request):
+        return Response(status_code=403)
     given = read_panel_id(request.query_params, panel, any_form=_simulated(site, request))
     here = await _here(site, served, request)
     if given is None and here is not None:
@@ -63,8 +65,15 @@ async def arrive(request: Request) -> Response:
     if panel.signed and not signed:
         return site.render.message("panel", study.language, 403, study=study)
     if here is not None and await _another(served, here, panel_hash(site.settings.secret, given)):
-        return site.render.page("swap", study.language, 409, study=study)
+        return site.render.page("swap", study.language, 409, study=study, key="swap")
     return await _let_in(request, site, served, given, signed, here)
+
+
+def _by_a_person(request: Request) -> bool:
+    """Whether a browser shows what comes, as far as it says so: no image or script of another site's page is somebody
+    who arrives, nor is a link that is fetched in case somebody follows it."""
+    asked = request.headers
+    return asked.get("sec-fetch-dest", "document") == "document" and "prefetch" not in asked.get("sec-purpose", "")
 
 
 async def start(request: Request) -> Response:
