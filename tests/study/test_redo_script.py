@@ -8,6 +8,8 @@ import re
 
 import pytest
 from filled_studies import filled, opened, template_text
+from made_studies import study_text as made_text
+from made_studies import write_replies
 from redo_case import without_eqlab
 
 import eqlab as api
@@ -95,6 +97,30 @@ def test_names_of_arms_that_a_spreadsheet_takes_for_formulas_are_found_again(tmp
     assert "'=1+1" in (tmp_path / "out" / "answers.csv").read_text()
     assert again.wrong == []
     assert {"P(Good), =1+1", "P(Good), -again"} <= again.same
+
+
+@pytest.mark.parametrize(
+    ("kind", "people", "effect", "top"),
+    [
+        ("pairwise", 0, 0.5, ""),
+        ("pairwise", 1, 0.5, ""),
+        ("pairwise", 6, 60.0, ""),  # one arm wins throughout
+        ("pairwise", 4, 0.5, "limit = 4"),  # too few prompts for an interval
+        ("reply", 0, 0.5, ""),
+        ("rating", 0, 0.5, ""),
+    ],
+)
+def test_where_eqlab_tells_no_difference_the_script_finds_none_either(tmp_path, kind, people, effect, top):
+    write_replies(tmp_path)
+    arms = () if kind == "reply" else ("a", "b", "c") if people == 1 else ("a", "b")
+    text = made_text(kind, arms=arms, top=top, tables="[places]\nbatch_size = 4\npeople_per_batch = 2\n")
+    store = api.open_store(str(tmp_path / "s.db"))
+    participation = filled(opened(tmp_path / "study.toml", text, store), store, people, effect, source=text)
+    export_all(participation, tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["contrasts"] == []
+    again = without_eqlab(tmp_path / "out")
+    assert (again.wrong, "people analysed" in again.same) == ([], True)
+    store.close()
 
 
 def test_the_first_version_of_eqbench_is_found_again():
@@ -192,3 +218,14 @@ def test_what_is_undefined_here_and_there_is_the_same(tmp_path, monkeypatch, nam
     monkeypatch.setattr(redo_script, "analysed", lambda folder: range(8))
     monkeypatch.setattr(redo_script, "redone", lambda folder: {"Concordance": (here, redo_script.EXACT)})
     assert redo_script.main(tmp_path) == wrong
+
+
+@pytest.mark.parametrize(("told", "here", "wrong"), [(None, 9.0, 2), (None, 14.0, 0), (14.0, 14.0, 0), (9.0, 14.0, 1)])
+def test_a_number_that_is_not_told_is_missed_unless_no_model_has_it(tmp_path, monkeypatch, told, here, wrong, capsys):
+    result = {"analysed": 8, "estimates": [], "headline": {"name": "log-odds", "value": told}, "contrasts": []}
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    monkeypatch.setattr(redo_script, "analysed", lambda folder: range(8))
+    found = {"log-odds": (here, redo_script.FITTED), "Concordance": (1.0, redo_script.FITTED)}
+    monkeypatch.setattr(redo_script, "redone", lambda folder: found)
+    redo_script.main(tmp_path)
+    assert capsys.readouterr().out.count("DIFFERENT") == wrong

@@ -26,6 +26,10 @@ HEADLINE = "headline"
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 EXACT, FITTED = 1e-6, 0.02
 """Fitted models may differ a little: two programs climb the same hill in different ways."""
+ENDLESS = 10.0
+"""Log-odds beyond which a climb has no top, as where one arm is always best: eqlab tells no number of such a model."""
+FEWEST = 5
+"""Prompts with fewer of which eqlab tells no difference of pairs, having no interval for it."""
 
 
 def main(folder: Path) -> int:
@@ -35,10 +39,11 @@ def main(folder: Path) -> int:
     for one in (*told["estimates"], told["headline"], *(each["estimate"] for each in told["contrasts"])):
         exported[one["name"]] = one["value"]
     wrong, first = 0, told["headline"]["name"]
+    no_top = any(tolerance == FITTED and abs(value) > ENDLESS for value, tolerance in found.values())
     for name, (value, tolerance) in ((first if name == HEADLINE else name, one) for name, one in found.items()):
         there = exported.get(name)
         if there is None or math.isnan(value):  # undefined here and there
-            same = there is None and math.isnan(value)
+            same = there is None and (math.isnan(value) or (no_top and tolerance == FITTED))
         else:
             same = abs(there - value) <= tolerance * max(1.0, abs(value))
         wrong += not same
@@ -106,7 +111,8 @@ def redone(folder: Path) -> Found:
         rows = table(folder, "talks")
     else:
         rows = [row for row in table(folder, "answers") if row["kind"] == "trial" and row["counts"] == "true"]
-    return kinds[study["kind"]]([row for row in rows if row["person"] in kept], questions, study)
+    rows = [row for row in rows if row["person"] in kept]
+    return kinds[study["kind"]](rows, questions, study) if rows else {}
 
 
 def table(folder: Path, name: str) -> Rows:
@@ -156,9 +162,12 @@ def _rating(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) 
 
 def _pairwise(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
     """Bradley and Terry's strengths with Davidson's ties and a first place that may be worth something."""
+    shown = {arm for row in rows for arm in questions[row["trial"]]["arms"]}
     names = [name for name, _ in study["arms"]]
     reference = study["analysis"]["reference"] or names[0]
-    others = [name for name in names if name != reference]
+    others = [name for name in names if name != reference and name in shown]
+    if reference not in shown:
+        return {}
     place = {name: index for index, name in enumerate(others)}
     highest = max(int(row["value"]) for row in rows)
     ties = highest == 3 or study["options"] == [] or dict(study["options"]).get("ties", "yes") not in ("no", "false")
@@ -180,7 +189,9 @@ def _pairwise(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]
         return float(np.sum(np.logaddexp.reduce(logits, axis=0) - chosen))
 
     fit = optimize.minimize(loss, np.zeros(len(others) + 2), method="BFGS").x
-    found = {f"log-odds, {name} − {reference}": (float(fit[place[name]]), FITTED) for name in others}
+    untold = len({questions[row["trial"]]["prompt"] for row in rows}) < FEWEST and max(abs(fit[:-1])) <= ENDLESS
+    gaps_found = {name: math.nan if untold else float(fit[place[name]]) for name in others}
+    found = {f"log-odds, {name} − {reference}": (gap, FITTED) for name, gap in gaps_found.items()}
     return {**found, "first place": (float(fit[len(others)]), FITTED)}
 
 
