@@ -306,3 +306,58 @@ def test_who_may_be_first_is_found_only_when_asked():
     scores = draw(9, [0, 1, 2], 30)
     assert rank_sets(scores, first=False).first == ()
     assert rank_sets(scores, first=False).ranges == rank_sets(scores).ranges
+
+
+class Memory:
+    """Keeps in memory, as a board does in a file."""
+
+    def __init__(self):
+        self.kept = None
+
+    def get(self):
+        return self.kept
+
+    def put(self, kept):
+        self.kept = kept
+
+
+@pytest.mark.parametrize("change", ["none", "one more", "shuffled", "one less", "another score", "another item"])
+def test_pairs_that_were_drawn_before_are_not_drawn_again_and_ranges_are_the_same(monkeypatch, change):
+    monkeypatch.setattr(ranks, "_BLOCK", 8)
+    random = np.random.default_rng(11)
+    table = draw(11, np.linspace(0, 3, 61), 40)
+    table[3] = table[4]  # copies, which have the same row
+    memory, keeper = table[:60], Memory()
+    now = {
+        "none": memory,
+        "one more": table,
+        "shuffled": table[random.permutation(61)],
+        "one less": table[1:],
+        "another score": np.where(np.arange(61)[:, None] == 7, table + 0.5, table),
+        "another item": np.hstack([table, random.normal(0, 1, (61, 1))]),
+    }[change]
+    counted = []
+    blocks = ranks.BootstrapT._blocks
+
+    def counting(*given):
+        for block in blocks(*given):
+            counted.append(block[2].size)
+            yield block
+
+    monkeypatch.setattr(ranks.BootstrapT, "_blocks", counting)
+    ranks._drawn.cache_clear()
+    rank_sets(memory, draws=200, first=False, keeper=keeper)
+    whole = sum(counted)
+    ranks._drawn.cache_clear()
+    counted.clear()
+    found = rank_sets(now, draws=200, first=False, keeper=keeper)
+    again = sum(counted)
+    ranks._drawn.cache_clear()
+    alone = rank_sets(now, draws=200, first=False)
+    assert found.ranges == alone.ranges
+    assert np.array_equal(found.above, alone.above)
+    assert len(keeper.kept.rows) == len(now)
+    if change in ("none", "one more", "shuffled"):
+        assert again < 0.1 * whole
+    else:
+        assert again >= 0.9 * whole

@@ -13,13 +13,14 @@ below (Mogstad, Romano, Shaikh & Wilhelm 2024, Review of Economic Studies 91:476
 Tested by the largest t over the pairs in question, stepping down (Romano & Wolf 2005), by a bootstrap-t over items."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +95,29 @@ class RankSets:
         return CLAIMS[self.claim].format(level=self.level)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptShares:
+    """What was drawn of a table: by model and draw the largest share of its pairs. A largest share of more pairs needs
+    only theirs beside it."""
+
+    drawn: tuple[int, int, int]
+    """Items, draws and seed, which make the draws."""
+    rows: tuple[str, ...]
+    """The scores of each model, as a hash."""
+    tested: Flags
+    close: Float32s
+    """Of pairs in `blocks`."""
+    far: Float32s
+    """Of the others."""
+    blocks: Flags
+
+
+class Keeper(Protocol):
+    def get(self) -> KeptShares | None: ...
+
+    def put(self, kept: KeptShares) -> None: ...
+
+
 def rank_sets(
     matrix: npt.ArrayLike,
     level: float = 0.95,
@@ -104,12 +128,14 @@ def rank_sets(
     found: Pairwise | None = None,
     first: bool = True,
     elsewhere: Flags | None = None,
+    keeper: Keeper | None = None,
 ) -> RankSets:
     """Ranges under one claim, and who may be first, for a models × items array (NaN: missing; higher is better). A
     model without scores may have any rank; a pair with too few items is never separated, and near copies by the signs
     of their few gaps. `found`: pairs tested elsewhere, where more than the items varies (judges, say). `first`: whether
     to ask who may be first, which takes as long again. `elsewhere`: the rows that the next table has too, in the same
-    order; what is drawn of them is kept for it.
+    order; what is drawn of them is kept for it. `keeper`: what was drawn of an earlier table, whose pairs are not drawn
+    again if all its rows are here, and who keeps what is drawn now.
 
     Memory: of M models and D draws 8·M·D bytes, of each of the last two tables; and of every pair some 50 bytes."""
     scores = as_matrix(matrix)
@@ -117,7 +143,7 @@ def rank_sets(
     tested, by_signs = _testable(scores, found)
     models, alpha = len(scores), 1 - level
     near = tested & ~(found.p < _FAR * alpha / max(1, models))
-    given = _Given(scores, tested, draws, seed, near, elsewhere)
+    given = _Given(scores, tested, draws, seed, near, elsewhere, keeper)
     drawn = _drawn(given)
     above, below = np.zeros((models, models), dtype=bool), np.zeros((models, models), dtype=bool)
     may_lead = np.ones(models if first else 0, dtype=bool)
@@ -454,12 +480,17 @@ class _Given:
     seed: int
     near: Flags
     elsewhere: Flags | None = None
+    keeper: Keeper | None = None
 
     @cached_property
     def key(self) -> tuple[object, ...]:
         made = sha256(self.scores.tobytes())
         made.update(self.tested.tobytes())
         return self.scores.shape, made.digest(), self.draws, self.seed
+
+    @cached_property
+    def rows(self) -> tuple[str, ...]:
+        return tuple(sha256(row.tobytes()).hexdigest() for row in self.scores)
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -486,23 +517,49 @@ class _Drawn:
 
 @lru_cache(maxsize=2)
 def _drawn(given: _Given) -> _Drawn:
-    """Kept, because who asks for one claim often asks for the other next, and this is most of the work. Rows that
-    another table has too are drawn by themselves, and once."""
+    """Kept, because who asks for one claim often asks for the other next, and this is most of the work. Pairs of rows
+    that another table has too are drawn once."""
     bootstrap = BootstrapT(given.scores, given.draws, given.seed)
-    rows = given.elsewhere
-    if rows is None or not rows.any():
-        return _Drawn(bootstrap, *_largest_shares(bootstrap, given, given.tested))
-    shared = _shared(given.of(rows))
-    if shared.bootstrap.n != bootstrap.n:  # some item is in the other rows alone
-        return _Drawn(bootstrap, *_largest_shares(bootstrap, given, given.tested))
-    both = np.ix_(rows, rows)
-    rest = given.tested.copy()
-    rest[both] = False
-    close, far, blocks = _largest_shares(bootstrap, given, rest, rows)
-    close[rows] = np.maximum(close[rows], shared.close)
-    far[rows] = np.maximum(far[rows], shared.far)
-    blocks[both] = shared.blocks
+    known = _known_before(given, bootstrap.n) or _known_elsewhere(given, bootstrap.n)
+    if known is None:
+        close, far, blocks = _largest_shares(bootstrap, given, given.tested)
+    else:
+        places, before = known
+        both, last = np.ix_(places, places), np.zeros(len(given.scores), dtype=bool)
+        rest = given.tested.copy()
+        rest[both], last[places] = False, True
+        close, far, blocks = _largest_shares(bootstrap, given, rest, last)
+        close[places] = np.maximum(close[places], before.close)
+        far[places] = np.maximum(far[places], before.far)
+        blocks[both] = before.blocks
+    if given.keeper is not None:
+        drawn = (bootstrap.n, given.draws, given.seed)
+        given.keeper.put(KeptShares(drawn, given.rows, given.tested, close, far, blocks))
     return _Drawn(bootstrap, close, far, blocks)
+
+
+_Known = tuple[npt.NDArray[np.intp], "KeptShares | _Drawn"]
+"""The places of some rows, and what was drawn of them."""
+
+
+def _known_before(given: _Given, items: int) -> _Known | None:
+    kept = given.keeper.get() if given.keeper is not None else None
+    if kept is None or kept.drawn != (items, given.draws, given.seed):
+        return None
+    at: dict[str, list[int]] = {}
+    for place, row in enumerate(given.rows):
+        at.setdefault(row, []).append(place)
+    if any(len(at.get(row, ())) < count for row, count in Counter(kept.rows).items()):
+        return None  # a row is gone: nobody knows which largest shares were its
+    places = np.array([at[row].pop(0) for row in kept.rows], dtype=np.intp)
+    return (places, kept) if np.array_equal(kept.tested, given.tested[np.ix_(places, places)]) else None
+
+
+def _known_elsewhere(given: _Given, items: int) -> _Known | None:
+    if given.elsewhere is None or not given.elsewhere.any():
+        return None
+    shared = _shared(given.of(given.elsewhere))
+    return (np.flatnonzero(given.elsewhere), shared) if shared.bootstrap.n == items else None
 
 
 @lru_cache(maxsize=1)

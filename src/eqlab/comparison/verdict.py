@@ -10,7 +10,7 @@ And none that rests on answers which were not given: who is better must be so wi
 failed answers as the worst that their forms allow (`Pair.leads`, ranks `at_worst`), so that refusing is no gain."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -24,7 +24,7 @@ from eqlab.analysis.comparison import Difference, cluster_points, items_needed, 
 from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.ranks import Pairwise, adjusted_p, comparable, one_against, pairwise, rank_sets
+from eqlab.analysis.ranks import Keeper, Pairwise, adjusted_p, comparable, one_against, pairwise, rank_sets
 from eqlab.analysis.special import ndtr
 from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate, Rank, goodness
@@ -308,8 +308,11 @@ class Verdict:
         return [replace(one, p_jointly=known) for one, known in zip(found, adjusted, strict=True)]
 
 
-def rank(contenders: Sequence[Contender], *, joint: bool = False) -> Verdict:
-    """The verdict on some contenders with different names."""
+def rank(
+    contenders: Sequence[Contender], *, joint: bool = False, keeper: Callable[[str], Keeper | None] = lambda _: None
+) -> Verdict:
+    """The verdict on some contenders with different names. `keeper`: of what was drawn for the ranks as scored, and at
+    worst."""
     ranked = sorted((contender for contender in contenders if contender.ranked), key=_order)
     found: list[Rank] = []
     apart = leads = NamedPairs()
@@ -320,11 +323,11 @@ def rank(contenders: Sequence[Contender], *, joint: bool = False) -> Verdict:
         alone = _alone(ranked)
         names = [contender.name for contender in ranked]
         apart, leads = NamedPairs(names, alone.above), NamedPairs(names, alone.leads)
-        found = _each(alone, None if given.all() else given)
+        found = _each(alone, None if given.all() else given, keeper("as-scored"))
         together = _jointly(alone) if joint else together
         del alone  # as large as all pairs
     if not given.all():
-        less = _each(_alone([contender.at_worst for contender in ranked]), given)
+        less = _each(_alone([contender.at_worst for contender in ranked]), given, keeper("at-worst"))
     standings = [
         Standing(one, rank, rank[0] == 1, whole, worst)
         for one, rank, whole, worst in zip(ranked, found, together, less, strict=True)
@@ -413,13 +416,13 @@ def _units(ranked: Sequence[Contender], items: Sequence[str], points: Floats) ->
     return cluster_points(points, codes([clusters.get(item, item) for item in items])) if clusters else points
 
 
-def _each(alone: _Alone, elsewhere: Flags | None = None) -> list[Rank]:
+def _each(alone: _Alone, elsewhere: Flags | None = None, keeper: Keeper | None = None) -> list[Rank]:
     """`elsewhere`: those of them who stand in another table with the same points."""
     size = len(alone.above)
     if size <= 2:  # one pair: nothing to correct for
         up, down = alone.above, alone.above.T
     elif alone.table is not None:
-        sets = rank_sets(alone.table, found=alone.pairs, first=False, elsewhere=elsewhere)
+        sets = rank_sets(alone.table, found=alone.pairs, first=False, elsewhere=elsewhere, keeper=keeper)
         up, down = sets.above & alone.above, sets.below & alone.above.T
     else:
         certain = np.array([_holm_row(alone.p[k]) for k in range(size)]).T  # certain[j, k]: in k's own family

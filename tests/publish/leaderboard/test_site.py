@@ -446,3 +446,40 @@ def test_a_large_table_is_text_in_parts(monkeypatch):
     assert json.loads(whole["t.json"]) == rows
     assert whole["t.csv"].decode().splitlines()[:2] == ["text,score", "r0,0.0"]
     assert json.loads(dict(site_module.table_files("t", [], schema))["t.json"]) == []
+
+
+def test_draws_of_a_large_board_are_kept_and_a_damaged_file_is_no_harm(tmp_path, monkeypatch):
+    from eqlab.analysis.ranks import _drawn, rank_sets
+    from eqlab.publish.leaderboard import build as build_module
+
+    random = np.random.default_rng(5)
+    table = np.round(random.normal(np.linspace(0, 3, 30)[:, None], 1, (30, 20)), 2)
+    keeper = build_module.KeptDraws(tmp_path / "kept", "site-a")
+
+    def ranges(rows):
+        _drawn.cache_clear()
+        return rank_sets(rows, draws=100, first=False, keeper=keeper).ranges
+
+    assert keeper.get() is None
+    ranges(table[:29])
+    assert keeper.get() is None, "a small table is drawn faster than read"
+    monkeypatch.setattr(build_module, "KEPT", 10)
+    ranges(table[:29])
+    kept = keeper.get()
+    assert (len(kept.rows), kept.drawn) == (29, (20, 100, 0))
+    _drawn.cache_clear()
+    alone = rank_sets(table, draws=100, first=False).ranges
+    assert ranges(table) == alone
+    assert len(keeper.get().rows) == 30
+    (path,) = (tmp_path / "kept").iterdir()
+    for damaged in (b"", b"PK\x03\x04", path.read_bytes()[:2000]):
+        path.write_bytes(damaged)
+        assert keeper.get() is None
+        assert ranges(table) == alone
+    monkeypatch.setattr(build_module, "_program", lambda: "another program")
+    assert keeper.get() is None
+    monkeypatch.setattr(build_module, "_MOST_KEPT", 1)
+    build_module.KeptDraws(tmp_path / "kept", "site-b").put(kept)
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["site-b.npz"]
+    (tmp_path / "file").write_text("")
+    build_module.KeptDraws(tmp_path / "file", "site-c").put(kept)  # a place that cannot be written keeps nothing

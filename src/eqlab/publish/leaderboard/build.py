@@ -9,15 +9,20 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
-from eqlab.core.errors import DataError, UsageError
+import numpy as np
+
+from eqlab.analysis.ranks import KeptShares
+from eqlab.core.environment import cache_folder
+from eqlab.core.errors import DataError, EqlabError, UsageError
 from eqlab.core.plural import many
 from eqlab.data.files import whole_file
 from eqlab.publish.groups import RunRecord
@@ -33,6 +38,8 @@ from eqlab.store.reader import Reader
 _STATE, _FRONT, _UNDER_WAY = "board.json", "index.html", ".under-way"
 _MANY, _AT_ONCE = 80, 10
 """Published results from which on other processes are worth their start, and how many each scores at a time."""
+KEPT, _MOST_KEPT = 500, 8
+"""Models of a table from which on what is drawn for its ranks is kept for the next build, and of how many tables."""
 _UNFINISHED = {"data", "models", TALKS, "compare.html", _FRONT, _UNDER_WAY}
 """What a build that was stopped before its end may have left."""
 
@@ -78,7 +85,7 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
             "There is nothing to put on the board.",
             "Run a model with 'eqlab run', add --published, or name submissions with --from.",
         )
-    built.boards = boards(entries)
+    built.boards = boards(entries, lambda name: KeptDraws(cache_folder() / "boards", f"{_place(folder)}-{name}"))
     tables = snapshot(built.boards)
     built.changed = changes(last["tables"], tables) if last else []
     if last:
@@ -106,6 +113,60 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
     _remove(folder, (last["files"] if last else ()), set(names))
     built.files = len(names) + 1
     return built
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDraws:
+    """What was drawn for the ranks of a large table, in a file that may be deleted at any time: one model more needs
+    only its own pairs then. 8 bytes of each model and draw: 64 MB of 4,000 models."""
+
+    folder: Path
+    name: str
+
+    @property
+    def _path(self) -> Path:
+        return self.folder / f"{self.name}.npz"
+
+    def get(self) -> KeptShares | None:
+        try:
+            with self._path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+                if str(file["program"]) != _program():
+                    return None
+                models = len(file["rows"])
+                tested, blocks = (
+                    np.unpackbits(file[name], count=models * models).reshape(models, models).astype(bool)
+                    for name in ("tested", "blocks")
+                )
+                items, draws, seed = (int(number) for number in file["drawn"])
+                close, far = file["close"], file["far"]
+                if close.shape != (models, draws) or far.shape != close.shape:
+                    return None
+                return KeptShares((items, draws, seed), tuple(file["rows"].tolist()), tested, close, far, blocks)
+        except (OSError, ValueError, LookupError, EOFError, BadZipFile):  # none, or damaged
+            return None
+
+    def put(self, kept: KeptShares) -> None:
+        if len(kept.rows) < KEPT:
+            return
+        with suppress(OSError, EqlabError), whole_file(self._path, durable=False) as file:
+            np.savez(
+                file,
+                program=_program(),
+                drawn=kept.drawn,
+                rows=kept.rows,
+                close=kept.close,
+                far=kept.far,
+                tested=np.packbits(kept.tested),
+                blocks=np.packbits(kept.blocks),
+            )
+        with suppress(OSError):
+            newest = sorted(self.folder.glob("*.npz"), key=lambda path: path.stat().st_mtime, reverse=True)
+            for path in newest[_MOST_KEPT:]:
+                path.unlink()
+
+
+def _place(folder: Path) -> str:
+    return sha256(str(folder.resolve()).encode()).hexdigest()[:16]
 
 
 @cache

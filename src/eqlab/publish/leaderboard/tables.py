@@ -1,7 +1,7 @@
 """Entries become tables: who may be compared, in which order, with which ranks, beside which baselines and people."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from eqlab.analysis.ranks import Keeper
 from eqlab.benchmarks.registry import place
 from eqlab.comparison.contender import (
     REFERENCE,
@@ -160,12 +161,13 @@ class Board:
         return self._rows[entry.id]
 
 
-def boards(entries: Iterable[BoardEntry]) -> list[Board]:
-    """Benchmarks in the order of `eqlab benchmarks`; whole item sets before parts, large tables first."""
+def boards(entries: Iterable[BoardEntry], keeper: Callable[[str], Keeper | None] = lambda _: None) -> list[Board]:
+    """Benchmarks in the order of `eqlab benchmarks`; whole item sets before parts, large tables first. `keeper`: by
+    name, of what is drawn for ranks."""
     groups: dict[str, list[BoardEntry]] = {}
     for entry in entries:
         groups.setdefault(entry.table, []).append(entry)
-    made = sorted((_board(key, members) for key, members in groups.items()), key=_place)
+    made = sorted((_board(key, members, keeper) for key, members in groups.items()), key=_place)
     return [replace(board, unlike=unlike(board, made)) for board in made]
 
 
@@ -196,21 +198,23 @@ def _place(board: Board) -> tuple[int, bool, int, str]:
     return place(board.benchmark), part, -len(board.entered), board.key
 
 
-def _board(key: str, members: Sequence[BoardEntry]) -> Board:
+def _board(key: str, members: Sequence[BoardEntry], keeper: Callable[[str], Keeper | None]) -> Board:
+    short = hashlib.sha256(key.encode()).hexdigest()[:8]
     members = sorted(members, key=lambda entry: (_ORIGINS.index(entry.origin), entry.name, entry.id))
     copies = _copies(members)
     named = dict(zip((entry.id for entry in members), _names(members), strict=True))
     unranked = {entry.id: why for entry in members if (why := _why_unranked(entry, copies, named))}
     first = members[0]
     items = tuple(dict.fromkeys(item for entry in members for item in sorted(entry.item_scores, key=_natural)))
-    verdict = rank([_contender(entry, named[entry.id], unranked.get(entry.id, "")) for entry in members])
+    contenders = [_contender(entry, named[entry.id], unranked.get(entry.id, "")) for entry in members]
+    verdict = rank(contenders, keeper=lambda which: keeper(f"{short}-{which}"))
     lines = [_line(verdict, named[entry.id], entry) for entry in members]
     lines += [BoardLine(estimate.name, estimate) for estimate in _baselines(members)]
     lines += _people_of_a_study(members)
     by = first.result.better
     lines.sort(key=lambda line: (not is_number(line.estimate.value), -goodness(line.sorted_by, by), line.name))
     return Board(
-        key=hashlib.sha256(key.encode()).hexdigest()[:8],
+        key=short,
         benchmark=first.result.benchmark,
         title=first.result.title,
         facts=facts_of(first.record, first.result),
