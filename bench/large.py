@@ -69,6 +69,12 @@ def build(path: str, wanted: int, runs: Sequence[str] = ("",), models: int = MOD
     return len(plan) * models
 
 
+def models_for(wanted: int) -> int:
+    """How many models give about so many answers: repeats alone come in large steps."""
+    each = sum(1 for _ in _prepare(1, _repeats(wanted, "")).plan())
+    return min(MODELS, max(2, round(wanted / each)))
+
+
 def _repeats(wanted: int, label: str) -> int:
     """How often models are asked everything to give so many answers."""
     once, twice = (sum(1 for _ in _prepare(1, repeats, label).plan()) for repeats in (1, 2))

@@ -194,7 +194,8 @@ def report(times: int, answers: int) -> Iterator[Row]:
     """The report of a large run beside reading the same answers off the disk; and `eqlab view` of it, started again."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        stored = large.build(str(folder / "eqlab.db"), answers)
+        models = large.models_for(answers)
+        stored = large.build(str(folder / "eqlab.db"), answers, models=models)
         read = (
             "import sqlite3, sys; print(sum(1 for _ in sqlite3.connect('eqlab.db')"
             ".execute('SELECT * FROM answers JOIN planned USING (run_id, subject, trial_id, repeat)')))"
@@ -218,7 +219,8 @@ def report(times: int, answers: int) -> Iterator[Row]:
         large.build(str(folder / "two.db"), answers, models=2)
         both = [[eqlab(*two, "--store", store, folder=folder).cpu for store in ("eqlab.db", "two.db")] for _ in floor]
         ours, alone = (median(column) for column in zip(*both, strict=True))
-        yield Row("`eqlab compare` of two of their 50 models", ours, "the same, a run of these two alone", alone, 2.0)
+        compared = f"`eqlab compare` of two of their {models} models"
+        yield Row(compared, ours, "the same, a run of these two alone", alone, 2.0)
         for kept in folder.rglob("scores/*.db*"):
             kept.unlink()
         begun = view.scored(folder / "eqlab.db")
