@@ -84,7 +84,8 @@ class HttpChat:
         self._cut = 0
         """Requests under way that a session's end cut off."""
         self._learnt: list[str] = []
-        self._scout: asyncio.Future[None] | None = None
+        self._scouted: asyncio.Event | None = None
+        """Set when the first request has its reply, or has had its time."""
         self._settled = False
         self._answered = False
         self._hopeless: ModelError | None = None
@@ -173,24 +174,26 @@ class HttpChat:
         """Raises TransportError for one lost request, ModelError when the model cannot be asked at all."""
         if self._settled:
             return await self._ask(request)
-        if self._scout is None:
-            self._scout = asyncio.get_running_loop().create_future()
+        if self._scouted is None:
+            self._scouted = asyncio.Event()
+            seconds = _alone(self._endpoint.base_url)
+            time_over = asyncio.get_running_loop().call_later(seconds, self._scouted.set)
             try:
                 return await self._ask(request)
             finally:
                 self._settled = True
-                if not self._scout.done():
-                    self._scout.set_result(None)
-        await self._wait_for_scout(request, self._scout)
+                time_over.cancel()
+                self._scouted.set()
+        if not self._scouted.is_set():
+            await self._wait_and_connect(request, self._scouted)
         return await self._ask(request)
 
-    async def _wait_for_scout(self, request: ChatRequest, scout: "asyncio.Future[None]") -> None:
-        """The connection is opened meanwhile."""
-        seconds = _alone(self._endpoint.base_url)
+    async def _wait_and_connect(self, request: ChatRequest, scouted: asyncio.Event) -> None:
         opening = asyncio.create_task(self._connect_ahead(request))
         try:
-            await asyncio.wait([scout], timeout=seconds)
-            await asyncio.wait([opening], timeout=seconds)  # nearly there, or it would be opened anew
+            await scouted.wait()
+            if not opening.done():  # nearly there, or it would be opened anew
+                await asyncio.wait([opening], timeout=_alone(self._endpoint.base_url))
         finally:
             opening.cancel()
         if opening.done() and not opening.cancelled():
