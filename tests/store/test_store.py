@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from eqlab.core.answers import Answer
 from eqlab.core.errors import StoreError, UsageError
@@ -17,7 +19,8 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial
 from eqlab.store import store as module
-from eqlab.store.schema import HEAD
+from eqlab.store.engine import Prepared, reading, writing
+from eqlab.store.schema import HEAD, buckets
 from eqlab.store.store import Store
 from eqlab.store.writer import Writer, run_lock
 
@@ -442,3 +445,23 @@ def test_a_connection_that_another_thread_uses_is_closed_when_it_comes_back(tmp_
     for connection in (raw, after):
         with pytest.raises(sqlite3.ProgrammingError, match="closed"):
             connection.execute("SELECT 1")
+
+
+def test_prepared_statements_do_and_fail_as_those_of_sqlalchemy(store_url):
+    row = {"key": "k", "tokens": 1.5, "at": 2.0}
+    put = Prepared(insert(buckets).inline())
+    change = Prepared(update(buckets).where(buckets.c.key == bindparam("who")).values(at=7.0))
+    find = Prepared(select(buckets).where(buckets.c.key == bindparam("who")))
+    with Store(store_url) as opened:
+        with writing(opened.engine) as connection:
+            put.run(connection, [row, {**row, "key": "l"}])
+            assert change.run(connection, [{"who": "l", "tokens": 0.5}]) == 1
+            assert change.run(connection, [{"who": "nobody", "tokens": 0.5}]) == 0
+        with reading(opened.engine) as connection:
+            assert [vars(found) for found in find.find(connection, who="k")] == [row]
+            assert [vars(found) for found in find.find(connection, who="l")] == [{"key": "l", "tokens": 0.5, "at": 7.0}]
+            assert find.find(connection, who="nobody") == []
+        with pytest.raises(IntegrityError), writing(opened.engine) as connection:
+            put.run(connection, [{**row, "key": "m"}, row])
+        with reading(opened.engine) as connection:
+            assert find.find(connection, who="m") == []  # nothing of what failed is kept
