@@ -118,9 +118,11 @@ def dated(store, after):
 
 @pytest.fixture
 def from_unfinished(server, store, tmp_path):
-    """A study that has begun with the replies of a run that lacks some; (its file, its design, the run)."""
+    """A study that has begun with the replies of a run that lacks some; (its file, its design, the run, what was said).
+    `source`: what its file names instead of the run and a colon."""
+    said = []
 
-    def make(source, lacks=lambda subject, number: number < 3):
+    def make(source, lacks=lambda subject, number: number < 3, unnamed=False):
         run = replies(server, store)
         with store.engine.begin() as connection:
             for subject in connection.execute(select(answers.c.subject).distinct()).scalars().all():
@@ -129,19 +131,20 @@ def from_unfinished(server, store, tmp_path):
                 lost = [trial for number, trial in enumerate(asked.all()) if lacks(subject, number)]
                 connection.execute(delete(answers).where(own, answers.c.trial_id.in_(lost)))
         path = tmp_path / "rating.toml"
-        path.write_text(study_text("rating", store).replace(run, source or run))
+        written = study_text("rating", store, say=said.append).replace(f"{run}:", source or f"{run}:")
+        path.write_text(written.replace(f"{run}:warm", run) if unnamed else written)
         text, design = open_study(path, store)
         create_study(store, design, text, "test", {})
-        return path, design, run
+        return path, design, run, said
 
     return make
 
 
-@pytest.mark.parametrize("source", ["", "last"])
+@pytest.mark.parametrize("source", ["", "last:"])
 def test_a_study_that_has_begun_keeps_its_pages_when_its_run_gets_what_it_lacked(
     server, store, from_unfinished, source
 ):
-    path, begun, run = from_unfinished(source)
+    path, begun, run, _ = from_unfinished(source)
     assert {len(batch.trials) for batch in begun.batches} == {5}
     assert replies(server, store) == run  # the same command again
     if source:
@@ -157,15 +160,24 @@ def test_a_study_that_has_begun_keeps_its_pages_when_its_run_gets_what_it_lacked
         check_begun(store, open_study(path, store)[1])
 
 
-def test_replies_of_a_second_model_do_not_end_a_study_of_the_first(server, store, from_unfinished):
-    path, _, run = from_unfinished("", lacks=lambda subject, number: "cold" in subject)
-    assert f'"warm" = "{run}"' in path.read_text()
+@pytest.mark.parametrize("unnamed", [False, True])
+def test_replies_of_a_second_model_do_not_end_a_study_of_the_first(server, store, from_unfinished, unnamed):
+    path, _, run, said = from_unfinished("", lambda subject, number: "cold" in subject, unnamed=unnamed)
+    assert said[0] == f"cold is no arm: run {run} has no reply of it."
     replies(server, store)
     check_begun(store, open_study(path, store)[1])
 
 
+def test_models_whose_names_end_alike_are_two_arms(server, store):
+    alike = "m" * 61
+    run = replies(server, store, models=(f"openai/a{alike}", f"openai/b{alike}"), settings={})
+    arms = read_study(study_text("rating", store)).arms
+    assert [source for _, source in arms] == [f"{run}:openai/{one}{alike}" for one in "ab"]
+    assert len(dict(arms)) == 2
+
+
 def test_replies_that_came_while_a_study_was_made_are_not_in_it(server, store, from_unfinished):
-    path, begun, _ = from_unfinished("")
+    path, begun, _, _ = from_unfinished("")
     replies(server, store)
     dated(store, 0.5)
     assert open_study(path, store)[1].sha256 == begun.sha256
@@ -173,7 +185,7 @@ def test_replies_that_came_while_a_study_was_made_are_not_in_it(server, store, f
 
 @pytest.mark.parametrize("hours", [-24, 24])
 def test_a_study_begins_on_a_machine_with_another_clock_than_its_run(from_unfinished, store, hours):
-    path, begun, _ = from_unfinished("")
+    path, begun, _, _ = from_unfinished("")
     dated(store, hours * 3600)
     assert open_study(path, store)[1].sha256 == begun.sha256
 

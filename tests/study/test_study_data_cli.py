@@ -221,6 +221,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert "The store is under this lock; its results are interim" in said
     assert_the_label_is_held_against_what_it_says(eqlab, tmp_path / "out")
     assert_tables_are_held_against_the_records(eqlab, tmp_path / "out")
+    assert "again.1.registration.txt" in eqlab("study", "lock", "study.toml", "-o", "again.1.json")[1]
     for name in ("eqbench.registration.txt", "eqbench.registration.json"):
         assert "before anybody had answered a trial" in (tmp_path / name).read_text()
     assert eqlab("study", "publish", "study.toml", "-o", "public", "--smallest", "6").code == 2

@@ -59,7 +59,8 @@ def lock(
     write_lock_file(path, content)
     by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[study]'"
     print_text(f"{path} ({by})")
-    for written in write_registration(path.with_name(path.name.split(".")[0]), design, stands):
+    stem = path.with_name(path.name.removesuffix(".json").removesuffix(".lock"))
+    for written in write_registration(stem, design, stands):
         print_text(f"{written} (for a registry)")
     if PLACEHOLDER in text:
         print_text(f"! {file} still says '{PLACEHOLDER}': people will read it, and locked texts stay.")

@@ -47,7 +47,7 @@ def study_text(
         why = "--arm and --from both name the arms." if arms else f"A study of kind {kind} has no replies to rate."
         raise UsageError(why, "Drop --from, or take 'eqlab study init rating --from RUN'.")
     codes = draw_codes()
-    named = settled_arms(arms, store, data, folder, source) if form.arms == "replies" else dict(arms or {})
+    named = settled_arms(arms, store, data, folder, source, say) if form.arms == "replies" else dict(arms or {})
     if form.arms == "models" and not named:
         named = {"embedded": "embedded"}
     instruments = _instruments(data)
@@ -71,14 +71,19 @@ def study_text(
 
 
 def settled_arms(
-    named: Mapping[str, str] | None, store: Store, data: Path | None, folder: Path | None, run: str = ""
+    named: Mapping[str, str] | None,
+    store: Store,
+    data: Path | None,
+    folder: Path | None,
+    run: str = "",
+    say: Say = lambda _: None,
 ) -> dict[str, str]:
     """The arms to write: those asked for, or what the newest run has. `last` becomes the run's id, because a study
     must not change when another run is made."""
     if not named:
         last = run == "last"
         stored = None if not run else judging.newest_with_replies(store) if last else store.find_run(run)
-        return _arms_at_hand(store) if stored is None else _arms_of(store, stored)
+        return _arms_at_hand(store, say) if stored is None else _arms_of(store, stored, say)
     found = {}
     for name, source in named.items():
         where, chosen = split_source(source)
@@ -92,20 +97,28 @@ def settled_arms(
     return found
 
 
-def _arms_at_hand(store: Store) -> dict[str, str]:
+def _arms_at_hand(store: Store, say: Say) -> dict[str, str]:
     """Every model of the newest run with replies; beside a single one, or none, our own replies to the open prompts."""
     try:
-        return _arms_of(store, judging.newest_with_replies(store))
+        return _arms_of(store, judging.newest_with_replies(store), say)
     except UsageError:
         return {"author": "author"}
 
 
-def _arms_of(store: Store, stored: StoredRun) -> dict[str, str]:
-    """Every model of a run; beside a single one our own replies, where they are to the same prompts."""
+def _arms_of(store: Store, stored: StoredRun, say: Say) -> dict[str, str]:
+    """Every model of a run that has replied; beside a single one our own replies, where they are to the same
+    prompts."""
     replied = dict.fromkeys(row.arm for row in judging.run_replies(store, stored))
-    if len(replied) > 1:
-        return {spec[-_LONGEST_NAME:]: f"{stored.id}:{spec}" for spec in replied}
-    arms = {spec[-_LONGEST_NAME:]: stored.id for spec in replied}
+    for model in stored.config.models:
+        if model.spec not in replied:
+            say(f"{model.spec} is no arm: run {stored.id} has no reply of it.")
+    arms: dict[str, str] = {}
+    for number, spec in enumerate(replied, start=1):
+        name = spec[-_LONGEST_NAME:]
+        name = f"{number} {name}"[:_LONGEST_NAME] if name in arms else name
+        arms[name] = f"{stored.id}:{spec}" if len(stored.config.models) > 1 else stored.id
+    if len(arms) > 1:
+        return arms
     ours = {item.id for item in judging.open_prompts()}
     if any(row.prompt in ours for row in judging.run_replies(store, stored)):
         arms["author"] = "author"
