@@ -6,8 +6,8 @@ other scripts of this folder print: every figure of that page stands between two
 
     python bench/speed.py [--times 5] [--models 1000] [--answers 205900] [--boards 100 4000]
                           [--only start ask talks rank report board] [--write]
-    python bench/speed.py --sections profile large sizes peers study saving streams embedded llama scale
-                                       boards large-boards [--write]
+    python bench/speed.py --sections profile large sizes servers peers study saving streams embedded llama scale
+                                     boards large-boards [--write]
 """
 
 import argparse
@@ -36,7 +36,8 @@ END = "<!-- end -->"
 SECTIONS = {
     "profile": "runner.py --profile",
     "large": "large.py",
-    "sizes": "large.py --sizes 200000 2000000",
+    "sizes": "large.py --sizes 200000 2000000 --engines sqlite",
+    "servers": "large.py --sizes 200000 --engines postgresql",
     "peers": "peers.py --requests 2000 --latency 1.0 --in-flight 64",
     "study": "study.py --pages 3",
     "saving": "study.py --people 300 --every 2 --saving",
