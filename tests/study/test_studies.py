@@ -18,6 +18,7 @@ from eqlab.study.build_design import arm_replies, design_of, open_study, split_s
 from eqlab.study.file import read_study
 from eqlab.study.init import study_text
 from eqlab.study.kinds import kind_names
+from eqlab.study.overview import overview, power_of
 
 
 def study(store, kind, **more):
@@ -349,6 +350,18 @@ def test_evoked_asks_before_and_in_a_situation_in_an_order_of_each_ones_own(stor
     assert any(arm.startswith("Anger: ") for arm in factors.arms)
 
 
+def test_a_planned_contrast_that_can_never_be_tested_is_said_before_anybody_is_asked(store):
+    """It promised the power of another test."""
+    one = study(store, "evoked")
+    planned = replace(one.analysis, reference="Neutral")
+    few = design_of(replace(one, limit=8, analysis=planned), store)
+    assert power_of(few).startswith("The planned contrast cannot be tested: ")
+    assert any("5 of each are needed" in line for line in overview(few).warnings)
+    enough = design_of(replace(one, limit=None, analysis=planned), store)
+    assert "80 % power" in power_of(enough)
+    assert not any("cannot be tested" in line for line in overview(enough).warnings)
+
+
 def test_arms_of_different_size_fill_at_the_same_pace(store):
     made = design_of(study(store, "evoked", limit=8), store)
     assert len(set(made.sizes.values())) > 1
@@ -356,7 +369,7 @@ def test_arms_of_different_size_fill_at_the_same_pace(store):
     from eqlab.store.study import places
 
     with store.engine.connect() as connection:
-        left = dict(connection.execute(places._OPEN_BY_ARM, {"study": "evoked"}).all())
+        left = {row.arm: row.n for row in places._OPEN_BY_ARM.find(connection, study="evoked")}
     for arm, size in made.sizes.items():
         assert abs(left.get(arm, 0) - size / 2) <= 1, arm
 

@@ -249,7 +249,22 @@ def test_nobody_yet_is_said_plainly(design):
     found = people_result([], made.run.benchmarks[0].options)
     assert found.headline.value is None
     assert "none of them has an end" in found.sentence
-    assert contrasts([], "kestrel", 1, 0.05) == ()
+    found, why = contrasts([], "kestrel", ["heron"], 0.05)
+    assert found == ()
+    assert why == "An arm needs two people whose talks have an end: kestrel (0 people), heron (0 people)."
+
+
+@pytest.mark.parametrize("left", [1, 0])
+def test_an_arm_whose_talks_broke_off_takes_nobody_elses_comparison_with_it(design, left):
+    made = design(arms={"kestrel": "one", "heron": "two", "wren": "three"})
+    people = analysis.select_sample(rehearsed(made, 36, 25.0), ()).kept
+    broken = [person for person in people if person.arm == "wren"]
+    found = of_kind(made, [person for person in people if person not in broken[left:]])
+    (one,) = found.contrasts
+    assert one.arm == "heron"
+    assert one.p_holm == min(1.0, 2 * one.p), "wren was planned too"
+    assert f"wren ({'1 person' if left else '0 people'})" in found.planned[0].note
+    assert f"wren ({'1 person' if left else '0 people'})" in str(found.result.caveats)
 
 
 # -- the whole ---------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """What people's talks say: with people as listeners, the human level of the benchmark; with people as speakers, how
 they felt with each model, how they left, and how they rated the whole."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -113,12 +114,16 @@ def level(felt: Sequence[Talked], name: str = of_models.FELT) -> Estimate:
     return structs.replace(simple, se=effect.se, low=low, high=high, note="over people and personas")
 
 
-def contrasts(scored: Sequence[Scored], reference: str, planned: int, alpha: float) -> tuple[Contrast, ...]:
-    """Final emotion of every arm against the reference, of which so many were planned: one value a person, adjusted for
-    how they felt at the opening (analysis of covariance, HC3), with Holm's correction."""
+def contrasts(
+    scored: Sequence[Scored], reference: str, planned: Sequence[str], alpha: float
+) -> tuple[tuple[Contrast, ...], str]:
+    """Final emotion of every planned arm against the reference: one value a person, adjusted for how they felt at the
+    opening (analysis of covariance, HC3), with Holm's correction. And why some are not compared: an arm whose talks
+    broke off must not take the others' comparison with it."""
     talks = talks_of(one for one in scored if one.attempts and one.trial.condition != RATED)
     people = grouped((talk.person, talk) for talk in talks if talk.final is not None)
-    persons = list(people.values())
+    ends = Counter(talks[0].arm for talks in people.values())
+    persons = [talks for talks in people.values() if talks[0].arm == reference or ends[talks[0].arm] > 1]
     differences = adjusted_differences(
         [fmean(float(talk.final or 0) for talk in talks) for talks in persons],
         [talks[0].arm for talks in persons],
@@ -129,10 +134,16 @@ def contrasts(scored: Sequence[Scored], reference: str, planned: int, alpha: flo
     for one in differences:
         low, high = one.bounds()
         name = f"final emotion, {one.group} − {reference}"
-        estimate = Estimate(name, one.value, len(people), one.se, low, high, digits=1, of="people")
+        estimate = Estimate(name, one.value, len(persons), one.se, low, high, digits=1, of="people")
         own_low, own_high = one.bounds(alpha)
         found.append(Contrast(one.group, reference, estimate, one.p, one.p, own_low, own_high))
-    return corrected(found, planned)
+    why = ""
+    if few := [arm for arm in (reference, *planned) if ends[arm] < 2]:
+        counted = ", ".join(f"{arm} ({many(ends[arm], 'person', 'people')})" for arm in few)
+        why = f"An arm needs two people whose talks have an end: {counted}."
+    elif len(found) < len(planned):
+        why = "What people felt does not let the arms be compared: nothing varies, or one person decides a difference."
+    return corrected(found, len(planned)), why
 
 
 def arm_table(talks: Sequence[Talked], arms: Sequence[str]) -> Table:

@@ -265,10 +265,13 @@ class TalkStudy:
         if terms_of(design.study).person == "listener":
             return PeopleResult(found)
         alpha = design.study.analysis.alpha
-        planned = contrasts(people.scored, reference, len(design.study.arms) - 1, alpha)
+        others = [arm for arm, _ in design.study.arms if arm != reference]
+        planned, why = contrasts(people.scored, reference, others, alpha) if others else ((), "There is one arm.")
         if planned:
             found = replace(found, sentence=f"{found.sentence} {planned_words(planned, alpha)}")
-        return PeopleResult(found, planned, (planned_table(planned, len(design.arms), alpha),))
+        if others and why and found.headline.value is not None:
+            found = replace(found, caveats=(f"Not all of the plan can be compared. {why}", *found.caveats))
+        return PeopleResult(found, planned, (planned_table(planned, why, alpha),))
 
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
         headline = found.result.headline
@@ -317,13 +320,12 @@ def planned_words(found: Sequence[Contrast], alpha: float) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def planned_table(found: Sequence[Contrast], arms: int, alpha: float) -> Table:
-    why = "" if found else " There is one arm." if arms < 2 else " Too few talks have an end to compare the arms."
+def planned_table(found: Sequence[Contrast], why: str, alpha: float) -> Table:
     note = (
         "One value a person, adjusted for how they felt at the opening (analysis of covariance, HC3 errors, Student's "
-        f"t).{why}"
+        f"t). {why}"
     )
-    return contrast_table(found, "arm", "difference of final emotion", alpha, note)
+    return contrast_table(found, "arm", "difference of final emotion", alpha, note.strip())
 
 
 # -- simulated people, and scripted models who answer them -----------------------------------------------------------

@@ -3,6 +3,7 @@ order of their own, so every place is a batch; in rounds, so that all situations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -112,19 +113,19 @@ class EvokedStudy:
     def warnings(self, design: Design) -> Iterable[str]:
         if self.words != WORDS:
             yield "The feelings of the PANAS are our own translation, no validated one: compare changes, not levels."
+        reference = design.study.analysis.reference
+        ours, theirs = _people_asked(design)
+        if reference and (why := _too_few(len(ours), len(theirs), reference)):
+            yield f"The planned contrast cannot be tested: {why}."
 
     def power(self, design: Design) -> str:
         """Of the planned test, which is over situations: people of one situation know no other."""
         reference = design.study.analysis.reference
-        people: dict[str, dict[str, int]] = {"ours": {}, "theirs": {}}
-        for batch in design.batches:
-            item = batch.trials[-1].items[0]
-            side = "theirs" if batch.arm == reference else "ours" if batch.arm not in CONTROLS else ""
-            if side:
-                people[side][item] = people[side].get(item, 0) + 1
-        ours, theirs = (list(person.values()) for person in people.values())
-        if not reference or min(len(ours), len(theirs)) < FEWEST:
+        ours, theirs = _people_asked(design)
+        if not reference:
             return ""
+        if why := _too_few(len(ours), len(theirs), reference):
+            return f"The planned contrast cannot be tested: {why}."
         alpha = design.study.analysis.alpha
         gap = found_by_welch(ours, theirs, alpha)
         least = found_by_welch([10**9] * len(ours), [10**9] * len(theirs), alpha)
@@ -215,11 +216,8 @@ def hypothesis(
             theirs.append(float(changes.mean()))
         elif place.kind == "negative":
             ours.append(float(changes.mean()))
-    if min(len(ours), len(theirs)) < FEWEST:
-        return (), (
-            f"{many(len(ours), 'negative situation')} and {len(theirs)} of the reference '{reference}' have people; "
-            f"{FEWEST} of each are needed"
-        )
+    if why := _too_few(len(ours), len(theirs), reference):
+        return (), why
     test = welch_comparison(describe(np.array(ours)), describe(np.array(theirs)))
     if test.difference is None or test.se is None or test.df is None or test.p is None:
         return (), "situations do not differ at all"
@@ -228,6 +226,27 @@ def hypothesis(
     estimate = Estimate(name, test.difference, len(ours) + len(theirs), test.se, low, high, digits=1, of="situations")
     own_low, own_high = t_bounds(test.difference, test.se, test.df, 1 - alpha)
     return (Contrast(ARM, reference, estimate, test.p, test.p, own_low, own_high),), ""
+
+
+def _people_asked(design: Design) -> tuple[list[int], list[int]]:
+    """How many people each negative situation will have, and each of the reference."""
+    ours: Counter[str] = Counter()
+    theirs: Counter[str] = Counter()
+    for batch in design.batches:
+        if batch.arm == design.study.analysis.reference:
+            theirs[batch.trials[-1].items[0]] += 1
+        elif batch.arm not in CONTROLS:
+            ours[batch.trials[-1].items[0]] += 1
+    return list(ours.values()), list(theirs.values())
+
+
+def _too_few(ours: int, theirs: int, reference: str) -> str:
+    if min(ours, theirs) >= FEWEST:
+        return ""
+    return (
+        f"{many(ours, 'negative situation')} and {theirs} of the reference '{reference}' have people; "
+        f"{FEWEST} of each are needed"
+    )
 
 
 def hypothesis_table(contrasts: Sequence[Contrast], why: str, alpha: float) -> Table:

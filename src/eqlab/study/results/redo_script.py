@@ -342,8 +342,10 @@ def _end(turns: Rows, first: Mapping[str, Any], speaking: bool) -> str:
 
 def _adjusted(people: Sequence[Sequence[tuple[str, float, float]]], reference: str) -> Found:
     arms = [own[0][0] for own in people]
+    people = [own for own in people if own[0][0] == reference or arms.count(own[0][0]) > 1]
+    arms = [own[0][0] for own in people]
     others = sorted(set(arms) - {reference})
-    if not others or min(arms.count(arm) for arm in (reference, *others)) < 2:
+    if not others or arms.count(reference) < 2:
         return {}
     start = np.array([fmean(before for _, before, _ in own) for own in people])
     final = np.array([fmean(after for *_, after in own) for own in people])
