@@ -454,6 +454,16 @@ def test_an_image_on_another_site_is_nobody_who_arrives(make_site, headers):
     assert enter(site.browser(headers={"Sec-Fetch-Dest": "document"})).status_code == 200
 
 
+def test_a_script_that_sends_browsers_here_uses_up_nobody_elses_limit(make_site):
+    site = make_site(arrival_burst=3, arrival_rate=0.0)
+    led = {"Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "cross-site"}
+    sent = [enter(site.browser(headers=led), panel_id=f"made-up-{number}").status_code for number in range(5)]
+    assert sent == [200, 200, 200, 429, 429]
+    for number, headers in enumerate([{**led, "Sec-Fetch-User": "?1"}, {"Sec-Fetch-Site": "none"}, {}]):
+        assert enter(site.browser(headers=headers), panel_id=f"p-{number}").status_code == 200
+    assert enter(site.browser(), panel_id="p-9").status_code == 429
+
+
 def test_a_page_is_kept_for_the_person_for_whom_it_was_made_or_for_nobody(make_site):
     """A tab of another site can open a link of its own at any time before the consent, and the cookie then names its
     person."""
