@@ -362,6 +362,13 @@ def test_a_planned_contrast_that_can_never_be_tested_is_said_before_anybody_is_a
     assert not any("cannot be tested" in line for line in overview(enough).warnings)
 
 
+def test_an_instrument_without_negative_affect_promises_no_power_for_it(published, store):
+    one = study(store, "evoked", options=(("instrument", "AGQ"),))
+    other = design_of(replace(one, analysis=replace(one.analysis, reference="Neutral")), store, published)
+    assert power_of(other) == "The planned contrast cannot be tested: the instrument has no Negative Affect."
+    assert power_of(other) in overview(other).warnings
+
+
 def test_arms_of_different_size_fill_at_the_same_pace(store):
     made = design_of(study(store, "evoked", limit=8), store)
     assert len(set(made.sizes.values())) > 1

@@ -329,7 +329,7 @@ def test_judges_say_whose_ratings_they_do_not_use(monkeypatch):
 
     def judged(subject, asked, scored, context, model):
         assert [list(one.scored(PEOPLE)) for one in context.others()] == [[]]
-        return Result("rating", "Rated", "judge:x", {}, "", Estimate("x", 1.0, n=1), (0.0, 1.0))
+        return Result("rating", "Rated", "judge:x", {}, "", Estimate("x", 1.0, n=1), (0.0, 1.0)), []
 
     monkeypatch.setattr(module, "_answered", judged)
     monkeypatch.setattr(module, "_finished", lambda result, *_: result)

@@ -113,19 +113,17 @@ class EvokedStudy:
     def warnings(self, design: Design) -> Iterable[str]:
         if self.words != WORDS:
             yield "The feelings of the PANAS are our own translation, no validated one: compare changes, not levels."
-        reference = design.study.analysis.reference
-        ours, theirs = _people_asked(design)
-        if reference and (why := _too_few(len(ours), len(theirs), reference)):
-            yield f"The planned contrast cannot be tested: {why}."
+        if why := _untestable(design):
+            yield why
 
     def power(self, design: Design) -> str:
         """Of the planned test, which is over situations: people of one situation know no other."""
         reference = design.study.analysis.reference
-        ours, theirs = _people_asked(design)
         if not reference:
             return ""
-        if why := _too_few(len(ours), len(theirs), reference):
-            return f"The planned contrast cannot be tested: {why}."
+        if why := _untestable(design):
+            return why
+        ours, theirs = _people_asked(design)
         alpha = design.study.analysis.alpha
         gap = found_by_welch(ours, theirs, alpha)
         least = found_by_welch([10**9] * len(ours), [10**9] * len(theirs), alpha)
@@ -166,8 +164,8 @@ class EvokedStudy:
         )
 
     def planned(self, design: Design) -> PlannedContrasts | None:
-        reference, asked = design.study.analysis.reference, str(design.batches[0].trials[0].key["instrument"])
-        if not reference or NEGATIVE not in {part.name for part in instrument(asked).subscales}:
+        reference = design.study.analysis.reference
+        if not reference or not _asks_negative(design):
             return None
         test = f"change in {NEGATIVE} within person, by Welch's test of the situations' means"
         return PlannedContrasts((ARM,), reference, test)
@@ -205,7 +203,7 @@ def hypothesis(
     if not paired.people.places:
         return (), "nobody has both measures yet"
     if NEGATIVE not in paired.people.before:
-        return (), "the instrument has no Negative Affect"
+        return (), _NO_NEGATIVE
     every = paired.people.change(NEGATIVE)
     ours, theirs = [], []
     for number, place in enumerate(paired.people.places):
@@ -226,6 +224,22 @@ def hypothesis(
     estimate = Estimate(name, test.difference, len(ours) + len(theirs), test.se, low, high, digits=1, of="situations")
     own_low, own_high = t_bounds(test.difference, test.se, test.df, 1 - alpha)
     return (Contrast(ARM, reference, estimate, test.p, test.p, own_low, own_high),), ""
+
+
+_NO_NEGATIVE = "the instrument has no Negative Affect"
+
+
+def _untestable(design: Design) -> str:
+    """Why the design alone says that its planned contrast will never be tested."""
+    reference = design.study.analysis.reference
+    ours, theirs = map(len, _people_asked(design))
+    why = _too_few(ours, theirs, reference) if _asks_negative(design) else _NO_NEGATIVE
+    return f"The planned contrast cannot be tested: {why}." if reference and why else ""
+
+
+def _asks_negative(design: Design) -> bool:
+    asked = instrument(str(design.batches[0].trials[0].key["instrument"]))
+    return NEGATIVE in {part.name for part in asked.subscales}
 
 
 def _people_asked(design: Design) -> tuple[list[int], list[int]]:
