@@ -364,7 +364,7 @@ def test_a_planned_contrast_that_can_never_be_tested_is_said_before_anybody_is_a
 
 def test_an_instrument_without_negative_affect_promises_no_power_for_it(published, store):
     one = study(store, "evoked", options=(("instrument", "AGQ"),))
-    other = design_of(replace(one, analysis=replace(one.analysis, reference="Neutral")), store, published)
+    other = design_of(replace(one, analysis=replace(one.analysis, reference="Anger")), store, published)
     assert power_of(other) == "The planned contrast cannot be tested: the instrument has no Negative Affect."
     assert power_of(other) in overview(other).warnings
 
