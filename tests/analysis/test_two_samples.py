@@ -161,6 +161,17 @@ def test_what_is_explained_without_a_rest_has_no_error():
     assert redo_script._adjusted([*people, [("a", 0.5, 0.9)]], "a") != {}
 
 
+@pytest.mark.parametrize("other", [100.0, 90.0])
+def test_groups_that_do_not_vary_are_not_told_apart_by_rounding(other):
+    """Arms that were exactly alike differed with p = 0, and a negative variance ended in a traceback."""
+    varying = [61.0, 70.0, 58.0, 66.0, 73.0, 49.0, 80.0, 55.0]
+    values = [*[100.0] * 12, *[other] * 12, *varying]
+    groups = [*"a" * 12, *"b" * 12, *"c" * 8]
+    (one,) = adjusted_differences(values, groups, [50.0] * 32, "a")
+    assert one.group == "c"
+    assert one.se > 1
+
+
 def test_lists_of_different_length_are_refused():
     with pytest.raises(UsageError, match="differ in number"):
         adjusted_differences([1.0], ["a", "b"], [1.0], "a")

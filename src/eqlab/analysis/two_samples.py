@@ -172,7 +172,8 @@ def adjusted_differences(
     """Analysis of covariance by least squares: value = mean of the group + slope · (before − its mean), every group
     against the reference, in the order of their names, with errors that need no equal variances (HC3; MacKinnon & White
     1985; Long & Ervin 2000); as statsmodels' `OLS(…).fit(cov_type="HC3", use_t=True)`. Empty where
-    a group has fewer than two values, where nothing is left to tell the error by, or where nothing varies."""
+    a group has fewer than two values, or where nothing is left to tell the error by; without a group that, like the
+    reference, does not vary."""
     if not len(values) == len(groups) == len(before):
         raise UsageError("Values, groups and measures before differ in number.", "Give one of each for everybody.")
     names = sorted(set(groups) - {reference})
@@ -192,18 +193,14 @@ def adjusted_differences(
     leverage = np.einsum("ij,jk,ik->i", design, inverse, design)
     if leverage.max() > 1 - 1e-9:  # somebody alone decides a coefficient: no error can be told
         return []
-    left = y - design @ beta
-    if np.abs(left).max() <= 1e-9 * max(1.0, np.abs(y).max()):  # all is explained; what is left is rounding
-        return []
-    weighted = design * (left / (1 - leverage))[:, None]
-    covariance = inverse @ (weighted.T @ weighted) @ inverse
+    left = (y - design @ beta) / (1 - leverage)
+    rounding = 1e-9 * max(1.0, float(np.abs(y).max()))
     found = []
     for place, name in enumerate(names, start=1):
-        se = math.sqrt(float(covariance[place, place]))
-        if se == 0:
-            return []
-        value = float(beta[place])
-        found.append(Adjusted(name, value, se, float(df), two_sided(value / se, df)))
+        se = float(np.linalg.norm((inverse[place] @ design.T) * left))
+        if se > rounding:  # else all is explained, and no error can be told
+            value = float(beta[place])
+            found.append(Adjusted(name, value, se, float(df), two_sided(value / se, df)))
     return found
 
 

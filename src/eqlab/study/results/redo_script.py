@@ -352,11 +352,13 @@ def _adjusted(people: Sequence[Sequence[tuple[str, float, float]]], reference: s
     columns = [np.ones(len(arms)), *(np.array([arm == other for arm in arms], dtype=float) for other in others)]
     design = np.column_stack([*columns, start - start.mean()] if np.ptp(start) > 0 else columns)
     fit, _, rank, _ = np.linalg.lstsq(design, final)
-    if rank < design.shape[1] or len(arms) <= rank or (np.linalg.qr(design)[0] ** 2).sum(axis=1).max() > 1 - 1e-9:
+    leverage = (np.linalg.qr(design)[0] ** 2).sum(axis=1)
+    if rank < design.shape[1] or len(arms) <= rank or leverage.max() > 1 - 1e-9:
         return {}  # somebody alone decides a difference
-    if np.abs(final - design @ fit).max() <= 1e-9 * max(1.0, np.abs(final).max()):
-        return {}  # all is explained, and no error can be told
-    return {f"final emotion, {arm} − {reference}": (float(fit[at]), EXACT) for at, arm in enumerate(others, start=1)}
+    errors = np.linalg.norm(np.linalg.pinv(design) * ((final - design @ fit) / (1 - leverage)), axis=1)
+    told = errors > 1e-9 * max(1.0, np.abs(final).max())  # else all is explained, and no error can be told
+    named = enumerate(others, start=1)
+    return {f"final emotion, {arm} − {reference}": (float(fit[at]), EXACT) for at, arm in named if told[at]}
 
 
 def _of_people(rows: Rows, value: Callable[[dict[str, str]], float]) -> float:
