@@ -454,14 +454,25 @@ def test_an_image_on_another_site_is_nobody_who_arrives(make_site, headers):
     assert enter(site.browser(headers={"Sec-Fetch-Dest": "document"})).status_code == 200
 
 
-def test_a_script_that_sends_browsers_here_uses_up_nobody_elses_limit(make_site):
+def test_a_script_of_another_site_brings_nobody_in_and_changes_nobody(make_site):
+    """It went to a link of its own again and again, unseen, until the limit of that address was used up, or until the
+    cookie of somebody who was coming in was its own person's."""
     site = make_site(arrival_burst=3, arrival_rate=0.0)
+    client = site.browser()
+    mine = enter(client)
+    kept = client.cookies.get("eqlab_small")
     led = {"Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "cross-site"}
-    sent = [enter(site.browser(headers=led), panel_id=f"made-up-{number}").status_code for number in range(5)]
-    assert sent == [200, 200, 200, 429, 429]
-    for number, headers in enumerate([{**led, "Sec-Fetch-User": "?1"}, {"Sec-Fetch-Site": "none"}, {}]):
-        assert enter(site.browser(headers=headers), panel_id=f"p-{number}").status_code == 200
-    assert enter(site.browser(), panel_id="p-9").status_code == 429
+    for number in range(5):
+        asked = client.get("/s/small", params={"PROLIFIC_PID": f"made-up-{number}"}, headers=led)
+        assert "Start" in asked.text
+        assert "set-cookie" not in asked.headers
+    assert (count(site, participants), client.cookies.get("eqlab_small")) == (1, kept)
+    assert client.post("/s/small/page", data=fill(mine.text)).status_code in (200, 303)
+    pressed = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]+)"', asked.text))
+    other = site.browser(headers={"Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "same-origin"})
+    assert "Page 1 " in other.get("/s/small", params=pressed).text
+    for number, headers in enumerate([{**led, "Sec-Fetch-User": "?1"}, {"Sec-Fetch-Site": "none"}]):
+        assert ("Page 1 " in enter(site.browser(headers=headers), panel_id=f"p-{number}").text) == (number == 0)
 
 
 def test_a_page_is_kept_for_the_person_for_whom_it_was_made_or_for_nobody(make_site):

@@ -57,7 +57,7 @@ async def arrive(request: Request) -> Response:
     if given is None and here is not None:
         return await _back(request, site, served, here)
     if not panel.person:
-        return site.render.page("start", study.language, study=study)
+        return site.render.page("start", study.language, study=study, given=())
     if given is None:
         return site.render.message("panel", study.language, 403, study=study)
     sign = request.query_params.get(SIGNATURE, "")
@@ -65,7 +65,11 @@ async def arrive(request: Request) -> Response:
     if panel.signed and not signed:
         return site.render.message("panel", study.language, 403, study=study)
     if here is not None and await _another(served, here, panel_hash(site.settings.secret, given)):
-        return site.render.page("swap", study.language, 409, study=study, key="swap")
+        asked = site.render.page("swap", study.language, 409, study=study, key="swap")
+        site.cookies.set_person(asked, study.id, here, is_https(request))
+        return asked
+    if _led_by_a_script(request):
+        return site.render.page("start", study.language, study=study, given=request.query_params.multi_items())
     return await _let_in(request, site, served, given, signed, here)
 
 
@@ -74,6 +78,13 @@ def _by_a_person(request: Request) -> bool:
     who arrives, nor is a link that is fetched in case somebody follows it."""
     asked = request.headers
     return asked.get("sec-fetch-dest", "document") == "document" and "prefetch" not in asked.get("sec-purpose", "")
+
+
+def _led_by_a_script(request: Request) -> bool:
+    """Whether another site's page went to this link by itself, as far as the browser says so. It could do that
+    all the time, unseen in a tab of its own, and change who this browser is: so somebody must press a button first."""
+    asked = request.headers
+    return asked.get("sec-fetch-site") in ("cross-site", "same-site") and "sec-fetch-user" not in asked
 
 
 async def start(request: Request) -> Response:

@@ -74,8 +74,7 @@ class Site:
 
     async def allows(self, request: Request, what: Literal["door", "login", "resume"], whom: str = "") -> bool:
         """The limits by address, which all processes of the server share. At the door loopback is exempt where the
-        server is for this machine only, and who comes without a click has a limit of their own: a script on another
-        site's page must not use up that of the people around it."""
+        server is for this machine only."""
         address = client_of(request)
         if what == "door" and is_loopback(address) and is_local("localhost", self.settings.public_url):
             return True
@@ -85,9 +84,7 @@ class Site:
             "resume": (self.settings.resume_burst, self.settings.resume_rate),
         }[what]
         served = self.first
-        unasked = what == "door" and "sec-fetch-user" not in request.headers
-        led = unasked and request.headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
-        key = self.limit_key(f"{what}, led" if led else what, whom or network_of(address))
+        key = self.limit_key(what, whom or network_of(address))
         return await served.write(take_token, served.participation.store, key, burst, rate, self.clock())
 
     async def forgive(self, request: Request, what: str) -> None:
