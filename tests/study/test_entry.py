@@ -468,7 +468,9 @@ def test_a_script_of_another_site_brings_nobody_in_and_changes_nobody(make_site)
         assert "set-cookie" not in asked.headers
     assert (count(site, participants), client.cookies.get("eqlab_small")) == (1, kept)
     assert client.post("/s/small/page", data=fill(mine.text)).status_code in (200, 303)
+    assert "Page 2 " in client.get("/s/small", params={"PROLIFIC_PID": "p-1", "x": "y"}, headers=led).text, "their own"
     pressed = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]+)"', asked.text))
+    assert pressed == {"PROLIFIC_PID": "made-up-4"}
     other = site.browser(headers={"Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "same-origin"})
     assert "Page 1 " in other.get("/s/small", params=pressed).text
     for number, headers in enumerate([{**led, "Sec-Fetch-User": "?1"}, {"Sec-Fetch-Site": "none"}]):

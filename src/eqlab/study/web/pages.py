@@ -64,12 +64,13 @@ async def arrive(request: Request) -> Response:
     signed = is_signed(site.settings.secret, study.id, given, sign, site.clock())
     if panel.signed and not signed:
         return site.render.message("panel", study.language, 403, study=study)
-    if here is not None and await _another(served, here, panel_hash(site.settings.secret, given)):
-        asked = site.render.page("swap", study.language, 409, study=study, key="swap")
-        site.cookies.set_person(asked, study.id, here, is_https(request))
-        return asked
-    if _led_by_a_script(request):
-        return site.render.page("start", study.language, study=study, given=request.query_params.multi_items())
+    hashed = panel_hash(site.settings.secret, given)
+    own = here is not None and await served.read(find_by_panel, served.participation, hashed) == here
+    if here is not None and not own and await _on_the_way(served, here):
+        return site.render.page("swap", study.language, 409, study=study, key="swap")
+    if not own and _led_by_a_script(request):
+        fields = {panel.person: given, **({SIGNATURE: sign} if sign else {})}
+        return site.render.page("start", study.language, study=study, given=fields.items())
     return await _let_in(request, site, served, given, signed, here)
 
 
@@ -81,8 +82,9 @@ def _by_a_person(request: Request) -> bool:
 
 
 def _led_by_a_script(request: Request) -> bool:
-    """Whether another site's page went to this link by itself, as far as the browser says so. It could do that
-    all the time, unseen in a tab of its own, and change who this browser is: so somebody must press a button first."""
+    """Whether another site's page went to this link by itself, as far as the browser says so (Safari
+    tells no click). It could do that all the time, unseen in a tab of its own, and change who this browser is: so
+    somebody must press a button first."""
     asked = request.headers
     return asked.get("sec-fetch-site") in ("cross-site", "same-site") and "sec-fetch-user" not in asked
 
@@ -198,11 +200,9 @@ def _turned_away(site: Site, served: ServedStudy, why: str, owner: str | None) -
     return site.render.page("resume", study.language, 403, study=study, who=sealed, wrong=False)
 
 
-async def _another(served: ServedStudy, here: str, hashed: str) -> bool:
-    """Whether this browser is on its way through the study as somebody else: a link must not swap the person behind
-    their back. Who has come to an end makes room for the next, as in a laboratory."""
-    if await served.read(find_by_panel, served.participation, hashed) == here:
-        return False
+async def _on_the_way(served: ServedStudy, here: str) -> bool:
+    """Whether this browser is on its way through the study: a link must not swap the person behind their back. Who has
+    come to an end makes room for the next, as in a laboratory."""
     view = await served.look(here)
     return view.state not in ENDED and view.number > 0
 
