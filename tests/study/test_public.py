@@ -380,6 +380,24 @@ def test_a_release_that_breaks_the_promise_is_not_written(participation, tmp_pat
     assert kept == [("analysed", 5), ("analysed", 5), ("published", 5)]  # a look each, and one release
 
 
+def test_items_that_others_published_are_named_and_not_passed_on(participation, tmp_path):
+    finished(participation, ["computer"] * 5)
+    run = participation.design.run
+    texts = {trial.stimulus for trial in participation.design.trials.values()}
+    for folder, item_set in (("ours", "open"), ("theirs", "published")):
+        theirs = replace(run, benchmarks=tuple(replace(one, item_set=item_set) for one in run.benchmarks))
+        participation.design = replace(participation.design, run=theirs)
+        publish(participation, tmp_path / folder)
+        rows = list(csv.DictReader(StringIO((tmp_path / folder / "questions.csv").read_text())))
+        own = [row for row in rows if row["benchmark"] in {one.name for one in run.benchmarks}]
+        assert own
+        assert all(row["item"] for row in own)
+        shown = item_set == "open"
+        assert {bool(row["stimulus"]) for row in own} == {bool(row["key"]) for row in own} == {shown}
+        assert any(text in row["stimulus"] for row in own for text in texts if text) == shown
+        assert ("not ours to pass on" in (tmp_path / folder / "release.json").read_text()) == (not shown)
+
+
 def test_a_release_has_no_times_of_pages_unless_asked_for(participation, tmp_path):
     finished(participation, ["computer"] * 5)
     for folder, times in (("plain", False), ("timed", True)):

@@ -123,10 +123,11 @@ def _release(
     known = [inferred[person.person] for person in people]
     candidates = traits_of(people)
     traits = coarsen(candidates, smallest, known)
+    withheld = _of_others(design)
     tables = {
         "people": public_people(people, names, traits, known),
         "answers": public_answers(people, names, times=times),
-        "questions": [_question(trial) for _, trial in sorted(design.trials.items())],
+        "questions": [_question(trial, withheld) for _, trial in sorted(design.trials.items())],
     }
     if design.talks:
         tables["talks"] = public_talk_rows(people, names)
@@ -141,7 +142,8 @@ def _release(
         "people left out": f"{len(everybody) - len(people)} who are not analysed, too few to hide among each other",
         "unprotected": _UNPROTECTED + ("; the seconds on each page, in tens" if times else ""),
         "left out": "dates, what people wrote, numbers that they gave of themselves, answers to the quiz and to checks"
-        + ("" if times else ", the seconds on each page"),
+        + ("" if times else ", the seconds on each page")
+        + (", texts and keys of published items, which are not ours to pass on" if withheld else ""),
         **{name: value for name, value in summary(analysis).items() if name != "excluded"},
     }
     about = json.dumps(told, ensure_ascii=False, indent=1) + "\n"
@@ -377,12 +379,19 @@ def _as_released(trait: Trait, values: Sequence[str] | None) -> str:
     return f"{trait.meanings[0]}{coarser}{hidden}"
 
 
-def _question(trial: Trial) -> dict[str, Any]:
+def _of_others(design: Design) -> frozenset[str]:
+    """The benchmarks whose items are published by others: their licences let us ask them, not pass them on."""
+    replies = any(source.partition(":")[0] == "published" for _, source in design.study.arms)
+    return frozenset(one.name for one in design.run.benchmarks if replies or one.item_set == "published")
+
+
+def _question(trial: Trial, withheld: Collection[str]) -> dict[str, Any]:
+    shown = trial.benchmark not in withheld
     return {
         "trial": trial.id,
         "benchmark": trial.benchmark,
         "condition": trial.condition,
         "item": " ".join(trial.items),
-        "stimulus": trial.stimulus,
-        "key": json.dumps(dict(trial.key), ensure_ascii=False),
+        "stimulus": trial.stimulus if shown else "",
+        "key": json.dumps(dict(trial.key), ensure_ascii=False) if shown else "",
     }
