@@ -260,6 +260,20 @@ def test_steps_without_far_pairs_end_where_all_steps_end(monkeypatch):
     assert len({low for low, _ in found[0][0]}) > 10
 
 
+def drawn_numbers(monkeypatch):
+    """How many numbers each block has that is drawn from now on."""
+    counted = []
+    blocks = ranks.BootstrapT._blocks
+
+    def counting(*given):
+        for block in blocks(*given):
+            counted.append(block[2].size)
+            yield block
+
+    monkeypatch.setattr(ranks.BootstrapT, "_blocks", counting)
+    return counted
+
+
 def test_rows_of_two_tables_are_drawn_once_and_change_no_range(monkeypatch):
     """Of two tables with most rows the same, as scored and with lost answers as the worst, what is drawn of these rows
     is drawn once; the ranges are those of each table by itself."""
@@ -270,15 +284,7 @@ def test_rows_of_two_tables_are_drawn_once_and_change_no_range(monkeypatch):
     one[::6, 5:9] = np.nan
     same = np.ones(60, dtype=bool)
     same[::6] = False
-    counted = []
-    blocks = ranks.BootstrapT._blocks
-
-    def counting(*given):
-        for block in blocks(*given):
-            counted.append(block[2].size)
-            yield block
-
-    monkeypatch.setattr(ranks.BootstrapT, "_blocks", counting)
+    counted = drawn_numbers(monkeypatch)
     alone = []
     for table in (one, other):
         ranks._drawn.cache_clear()
@@ -336,15 +342,7 @@ def test_pairs_that_were_drawn_before_are_not_drawn_again_and_ranges_are_the_sam
         "another score": np.where(np.arange(61)[:, None] == 7, table + 0.5, table),
         "another item": np.hstack([table, random.normal(0, 1, (61, 1))]),
     }[change]
-    counted = []
-    blocks = ranks.BootstrapT._blocks
-
-    def counting(*given):
-        for block in blocks(*given):
-            counted.append(block[2].size)
-            yield block
-
-    monkeypatch.setattr(ranks.BootstrapT, "_blocks", counting)
+    counted = drawn_numbers(monkeypatch)
     ranks._drawn.cache_clear()
     rank_sets(memory, draws=200, first=False, keeper=keeper)
     whole = sum(counted)
