@@ -44,7 +44,9 @@ class Load:
     ends: Counter[str] = field(default_factory=Counter)
     retries: int = 0
     cpu: float = 0.0
-    """Milliseconds that the server took, from its first reply on."""
+    """Milliseconds that the server took for saves and the pages that follow."""
+    arriving: float = 0.0
+    """Milliseconds that it took for all to arrive, consent and get their first page."""
 
 
 def row(*cells: object) -> None:
@@ -101,7 +103,26 @@ async def post(session: aiohttp.ClientSession, load: Load, url: str, form: dict[
         await asyncio.sleep(0.2)
 
 
-async def person(number: int, url: str, load: Load, pages: int, every: float, start: float) -> None:
+class Everybody:
+    """People who arrive one after the other and begin to answer when all have their first page."""
+
+    def __init__(self, people: int, server: Process) -> None:
+        self._inside = asyncio.Barrier(people)
+        self._spent, self._begun = server.spent, server.spent()
+        self._arrived = 0.0
+
+    async def wait(self) -> None:
+        if await self._inside.wait() == 0:  # one of them, whoever it is
+            self._arrived = self._spent()
+
+    def over(self, load: Load) -> None:
+        load.arriving = 1000 * (self._arrived - self._begun)
+        load.cpu = 1000 * (self._spent() - self._arrived)
+
+
+async def person(
+    number: int, url: str, load: Load, pages: int, every: float, start: float, everybody: Everybody | None = None
+) -> None:
     """Arrive, consent, answer page after page, finish."""
     draw = random.Random(number)
     await asyncio.sleep(start)
@@ -112,6 +133,8 @@ async def person(number: int, url: str, load: Load, pages: int, every: float, st
             await post(session, load, where, {"step": "0", "attempt": "1", "agree": "yes"})
             load.consents.append(load.saves.pop())
             page = await get(session, load, where)
+        if everybody:
+            await everybody.wait()
         for step in range(1, pages + 2):
             if 'name="step"' not in page:
                 break
@@ -126,9 +149,18 @@ async def person(number: int, url: str, load: Load, pages: int, every: float, st
         load.ends["left" if 'name="step"' in page else "ended"] += 1
 
 
-async def crowd(url: str, people: int, pages: int, every: float, ramp: float) -> Load:
+async def crowd(
+    url: str, people: int, pages: int, every: float, ramp: float, waiting_for: Process | None = None
+) -> Load:
+    """`waiting_for`: this server's CPU for arrivals is told from that for saves, which begin when all are there."""
     load = Load()
-    await asyncio.gather(*(person(number, url, load, pages, every, ramp * number / people) for number in range(people)))
+    everybody = Everybody(people, waiting_for) if waiting_for else None
+    starts = [ramp * number / people for number in range(people)]
+    await asyncio.gather(
+        *(person(number, url, load, pages, every, starts[number], everybody) for number in range(people))
+    )
+    if everybody:
+        everybody.over(load)
     return load
 
 
@@ -188,22 +220,20 @@ def floor_of(people: int, pages: int, every: float, ramp: float) -> Load:
 
 
 def steady(kind: str, people: int, pages: int, every: float, ramp: float) -> None:
-    """Many people saving in a rhythm. They arrive one after the other, over some rounds of it. CPU is the server's from
-    its first reply on, for each save with the page that follows (and its share of arrivals); errors are requests sent
-    again."""
+    """Many people saving in a rhythm, once all have arrived, one after the other, over some rounds of it. CPU is the
+    server's: for each save with the page that follows, and for each arrival; errors are requests sent again."""
     with store(kind) as where:
         workers = "2" if kind == "postgresql" else "1"
         sizes = ("--places", str(people), "--pages", str(pages))
         server = Process(SERVER, "--store", where, *sizes, "--workers", workers)
         with urlopen(f"{server.url}/health") as ready:
             ready.read()
-        begun = server.spent()
-        load = asyncio.run(crowd(server.url, people, pages, every, ramp))
+        load = asyncio.run(crowd(server.url, people, pages, every, ramp, server))
         server.stop()
         rows, states, _ = stored(where)
-    load.cpu = 1000 * (server.cpu - begun)
     name = f"{NAMES[kind]}, {'two processes' if workers == '2' else 'one process'}"
-    row(*_seen(name, load), load.acknowledged, rows, states["finished"], load.retries)
+    arrival = f"{load.arriving / people:.2f}"
+    row(*_seen(name, load), arrival, load.acknowledged, rows, states["finished"], load.retries)
 
 
 def _seen(name: str, load: Load) -> tuple[object, ...]:
@@ -331,11 +361,11 @@ def main() -> None:
             talks(kind, asked.streams)
         return
     rhythm = f"{asked.people:,} people save a page about every {asked.every:g} s; times of a save in ms."
-    head(rhythm, "store", "saves", "p50", "p99", "CPU ms, a save with its page", "acknowledged", "stored",
-         "finished", "sent again")  # fmt: skip
+    head(rhythm, "store", "saves", "p50", "p99", "CPU ms, a save with its page", "an arrival until its first page",
+         "acknowledged", "stored", "finished", "sent again")  # fmt: skip
     ramp = asked.ramp * asked.every
     floor = floor_of(asked.people, asked.pages, asked.every, ramp)
-    row(*_seen("none: a bare FastAPI page of the same weight", floor), "–", "–", "–", floor.retries)
+    row(*_seen("none: a bare FastAPI page of the same weight", floor), "–", "–", "–", "–", floor.retries)
     for kind in asked.store:
         steady(kind, asked.people, asked.pages, asked.every, ramp)
     if asked.saving:
