@@ -247,6 +247,21 @@ def test_check_says_what_pairs_find_and_that_a_tutorial_speaks_of_other_scales(m
     assert not any("still speaks" in said for said in warnings(plain, 3.0))
 
 
+def test_pairs_on_too_few_prompts_promise_no_test_and_say_why_there_is_none(make):
+    """With four prompts there is no interval however many people choose; power was promised all the same."""
+    few = make("pairwise", top="limit = 4\n", tables="[places]\nbatch_size = 4\npeople_per_batch = 10\n")
+    why = "The planned contrasts cannot be tested: 4 prompts, and 5 are needed."
+    assert power_of(few) == why
+    assert why in overview(few).warnings
+    found = people_result(few, analysis.select_sample(rehearsed(few, 20, 0.5), ()).kept)
+    assert found.contrasts == ()
+    assert found.result.sentence == f"20 people made 80 choices. {why}"
+    enough = make("pairwise", top="limit = 5\n", tables="[places]\nbatch_size = 5\npeople_per_batch = 10\n")
+    assert "80 % power" in power_of(enough)
+    assert not any("cannot be tested" in line for line in overview(enough).warnings)
+    assert people_result(enough, analysis.select_sample(rehearsed(enough, 20, 0.5), ()).kept).contrasts
+
+
 def test_a_pair_needs_two_arms(make):
     with pytest.raises(UsageError, match="needs two arms"):
         make("pairwise", arms=("a",))

@@ -393,9 +393,34 @@ def test_items_that_others_published_are_named_and_not_passed_on(participation, 
         assert own
         assert all(row["item"] for row in own)
         shown = item_set == "open"
-        assert {bool(row["stimulus"]) for row in own} == {bool(row["key"]) for row in own} == {shown}
+        assert {bool(row["stimulus"]) for row in own} == {shown}
+        kept = {name for row in own for name in json.loads(row["key"] or "{}")}
+        assert {"prompt", "arm"} <= kept  # whose reply a page showed is the study's own
+        assert ("reply" in kept) == shown
         assert any(text in row["stimulus"] for row in own for text in texts if text) == shown
         assert ("not ours to pass on" in (tmp_path / folder / "release.json").read_text()) == (not shown)
+
+
+@pytest.mark.parametrize("prompt", ["hit:9554_conv:19108", "ours-1"])
+def test_replies_to_published_prompts_are_released_without_the_prompts_whoever_replied(participation, tmp_path, prompt):
+    """A run on the published prompts has replies of its own, and their situations went along with them."""
+    finished(participation, ["computer"] * 5)
+    design = participation.design
+    first = next(trial for trial in design.trials.values() if "arm" in trial.key)
+    participation.design = replace(
+        design,
+        batches=tuple(
+            replace(batch, trials=tuple(replace(one, items=(prompt,)) if one == first else one for one in batch.trials))
+            for batch in design.batches
+        ),
+    )
+    publish(participation, tmp_path / "public")
+    rows = list(csv.DictReader(StringIO((tmp_path / "public" / "questions.csv").read_text())))
+    (row,) = [row for row in rows if row["item"] == prompt]
+    assert bool(row["stimulus"]) == (prompt == "ours-1")
+    others = [row for row in rows if row["benchmark"] == first.benchmark and row["item"] != prompt]
+    assert others
+    assert all(row["stimulus"] for row in others)
 
 
 def test_a_release_has_no_times_of_pages_unless_asked_for(participation, tmp_path):

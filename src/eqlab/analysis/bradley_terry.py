@@ -25,6 +25,9 @@ from eqlab.core.results import Estimate
 # at a time. Used by bradley_terry.py.
 _STEPS = 100
 
+FEWEST_PROMPTS = 5
+"""With fewer there is no interval."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdicts:
@@ -177,7 +180,7 @@ def _over(samples: Sequence[Floats], tastes: float = 0.0, df_tastes: float = 1.0
 
 def _estimate(name: str, value: float, spread: TwoWay, prompts: int, level: float = 0.95) -> Estimate:
     se = float(spread.se)
-    if prompts < 5 or se == 0:
+    if prompts < FEWEST_PROMPTS or se == 0:
         return Estimate(name, value, prompts, se, of="prompts")
     reach = float(spread.quantile((1 - level) / 2)) * se
     return Estimate(name, value, prompts, se, value - reach, value + reach, of="prompts")

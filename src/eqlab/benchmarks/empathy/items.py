@@ -237,6 +237,11 @@ def pseudonym(panel_id: str, key: bytes) -> str:
     return hmac.new(key, clean.encode(), hashlib.sha256).hexdigest()[:16]
 
 
+def is_published(prompt: str) -> bool:
+    """Whether a prompt is one of the published dialogues, by its id."""
+    return _DIALOGUE.fullmatch(prompt) is not None
+
+
 def from_published(prompts: Sequence[Prompt]) -> list[EmpathyItem]:
     return [
         EmpathyItem(
@@ -254,6 +259,7 @@ def from_published(prompts: Sequence[Prompt]) -> list[EmpathyItem]:
 
 _FETCH = "Run 'eqlab data verify', then 'eqlab data fetch empathy'."
 _HEX = re.compile(r"[0-9a-f]{24}")
+_DIALOGUE = re.compile(r"hit:\d+_conv:\d+")
 
 
 def _rows(content: bytes, path: str) -> list[dict[str, str]]:

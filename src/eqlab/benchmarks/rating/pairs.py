@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from msgspec import structs
 
-from eqlab.analysis.bradley_terry import Strengths, strengths
+from eqlab.analysis.bradley_terry import FEWEST_PROMPTS, Strengths, strengths
 from eqlab.analysis.comparison import paired
 from eqlab.analysis.intervals import mean_bounds, mean_estimate, proportion_estimate
 from eqlab.analysis.multiplicity import holm
@@ -252,13 +252,13 @@ def people_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
     people = len({reply.rater for reply in choices})
     fit, why = _people_fitted(choices)
     reference = reference if reference in arms else (arms[0] if arms else "")
-    contrasts, _ = pair_contrasts(choices, reference, len(arms) - 1, 0.05)
+    contrasts, why_none, _ = pair_contrasts(choices, reference, len(arms) - 1, 0.05)
     place = fit.position if fit else None
     worth = "" if place is None or place.value is None else f" The first place is worth {place.value:+.2f} log-odds."
     headline = Estimate("log-odds of being chosen", None, len(choices), note="see the tables")
     return Outcome(
         title="Replies in pairs, chosen by people",
-        sentence=choices_words(choices, contrasts, 0.05),
+        sentence=choices_words(choices, contrasts, why_none, 0.05),
         headline=contrasts[0].estimate if len(contrasts) == 1 else headline,
         score_range=(-5.0, 5.0),
         estimates=(
@@ -286,9 +286,9 @@ def people_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
 
 def pair_contrasts(
     ratings: Sequence[RatedReply], reference: str, planned: int, alpha: float
-) -> tuple[tuple[Contrast, ...], Table]:
+) -> tuple[tuple[Contrast, ...], str, Table]:
     """Every arm against the reference, of which so many were planned: log-odds of being chosen, the first place taken
-    out."""
+    out; and why some are missing."""
     choices = readable(ratings)
     fit, why = _people_fitted(choices)
     found: list[Contrast] = []
@@ -298,13 +298,22 @@ def pair_contrasts(
             gap, own = fit.difference(arm, reference), fit.difference(arm, reference, 1 - alpha)
             p_value = float(p[place[arm], place[reference]])
             if own.low is None or own.high is None or np.isnan(p_value):
-                why = "There are too few prompts for an interval."
+                why = untestable(len({reply.prompt for reply in choices})) or "The choices do not vary."
                 continue
             named = Estimate(f"log-odds, {arm} − {reference}", gap.value, len(choices), gap.se, gap.low, gap.high)
             found.append(Contrast(arm, reference, named, p_value, p_value, own.low, own.high))
+    if not found and not why:
+        why = f"'{reference}' was in no choice."
     contrasts = corrected(found, planned)
     note = f"Bradley–Terry with ties and the first place; errors over prompts and people (two-way jackknife). {why}"
-    return contrasts, contrast_table(contrasts, "replies by", "log-odds of being chosen", alpha, note.strip())
+    return contrasts, why, contrast_table(contrasts, "replies by", "log-odds of being chosen", alpha, note.strip())
+
+
+def untestable(prompts: int) -> str:
+    """Why no difference between arms will ever be tested on so few prompts; empty where it will."""
+    if prompts >= FEWEST_PROMPTS:
+        return ""
+    return f"The planned contrasts cannot be tested: {many(prompts, 'prompt')}, and {FEWEST_PROMPTS} are needed."
 
 
 def _people_fitted(choices: Sequence[RatedReply]) -> tuple[Strengths | None, str]:
@@ -318,8 +327,8 @@ def _people_fitted(choices: Sequence[RatedReply]) -> tuple[Strengths | None, str
         return None, str(error)
 
 
-def choices_words(ratings: Sequence[RatedReply], contrasts: Sequence[Contrast], alpha: float) -> str:
-    """Whom people prefer, by the corrected p and nothing else."""
+def choices_words(ratings: Sequence[RatedReply], contrasts: Sequence[Contrast], why: str, alpha: float) -> str:
+    """Whom people prefer, by the corrected p and nothing else; `why` that cannot be told where it cannot."""
     choices = readable(ratings)
     if not choices:
         return "Nobody has chosen anything yet."
@@ -329,9 +338,12 @@ def choices_words(ratings: Sequence[RatedReply], contrasts: Sequence[Contrast], 
         f"{contrast_numbers(one, alpha)}"
         for one in contrasts
     ]
+    if not said:
+        return f"{many(people, 'person', 'people')} made {many(len(choices), 'choice')}. {why}"
+    missing = f" {why}" if why else ""
     return (
         f"{many(people, 'person', 'people')} made {many(len(choices), 'choice')} between two replies: "
-        f"{'; '.join(said) or 'no strength could be fitted'}."
+        f"{'; '.join(said)}.{missing}"
     )
 
 

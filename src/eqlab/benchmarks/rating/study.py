@@ -18,7 +18,7 @@ from eqlab.benchmarks.rating import people as people_results
 from eqlab.benchmarks.rating import trials as words_of
 from eqlab.benchmarks.rating.arm_shares import arm_shares
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.pairs import choices_words, pair_contrasts, readable
+from eqlab.benchmarks.rating.pairs import choices_words, pair_contrasts, readable, untestable
 from eqlab.benchmarks.rating.people import (
     moderation_table,
     of_planned_arms,
@@ -99,7 +99,7 @@ class RatingStudy:
             return ""
         each = round(sum(len(batch.trials) for batch in design.batches) / len(design.batches))
         alpha = design.study.analysis.alpha
-        prompts = len({trial.key["prompt"] for batch in design.batches for trial in batch.trials})
+        prompts = _prompts(design)
         seen = StudySize()
         model = deciding_model(seen.baseline, prompts, max(each, 1), alpha=alpha)
         gap = model.minimum_gap(seen.baseline, people, 0.8)
@@ -162,6 +162,10 @@ class RatingStudy:
             "would draw anew"
         )
         return _against_reference(design, test, len(design.study.scales) or 1)
+
+
+def _prompts(design: Design) -> int:
+    return len({trial.key["prompt"] for batch in design.batches for trial in batch.trials})
 
 
 def _against_reference(design: Design, test: str, scales: int = 1) -> PlannedContrasts | None:
@@ -327,6 +331,8 @@ class PairwiseStudy:
         arms, alpha = len(design.study.arms), design.study.analysis.alpha
         if arms < 2:
             return ""
+        if why := untestable(_prompts(design)):
+            return why
         shown = sum(len(batch.trials) for batch in design.batches) * design.study.places.people_per_batch
         meet = round(shown / (arms * (arms - 1) / 2))
         won = 100 * float(expit((ndtri(1 - alpha / 2) + ndtri(0.8)) * 2 / meet**0.5))
@@ -337,7 +343,9 @@ class PairwiseStudy:
         )
 
     def warnings(self, design: Design) -> Iterable[str]:
-        return about_replies(design)
+        if why := untestable(_prompts(design)):
+            yield why
+        yield from about_replies(design)
 
     def simulated(self, design: Design, truth: Truth, seed: int) -> "Raters":
         return Raters(design, truth, seed)
@@ -347,9 +355,9 @@ class PairwiseStudy:
         (asked,) = design.run.benchmarks
         alpha, others = design.study.analysis.alpha, len(arms_named(design)) - 1
         replies = readable(rated(people.scored))
-        contrasts, table = pair_contrasts(replies, reference, others, alpha)
+        contrasts, why, table = pair_contrasts(replies, reference, others, alpha)
         scored = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
-        found = replace(scored, sentence=choices_words(replies, contrasts, alpha))
+        found = replace(scored, sentence=choices_words(replies, contrasts, why, alpha))
         return PeopleResult(
             of_planned_arms(found, arms_named(design), arms_of(replies), reference), contrasts, (table,)
         )

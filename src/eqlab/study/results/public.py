@@ -16,6 +16,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from eqlab.benchmarks.empathy.items import is_published
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Scale
@@ -23,6 +24,7 @@ from eqlab.core.runs import is_simulated
 from eqlab.core.text import people as people_in_words
 from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
+from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
 from eqlab.study.results.analysis import StudyAnalysis, analyse_unseen, log_look
 from eqlab.study.results.bundle import STUDY, summary
@@ -70,7 +72,7 @@ def publish(
     analysis, _, participants = analyse_unseen(participation)
     action = "analysed"
     try:
-        content = _release(analysis, participants, smallest, times=times)
+        content = _release(analysis, participants, smallest, participation.store, times=times)
         action = "published"
     finally:
         log_look(participation, who, action, analysis.standing)
@@ -80,7 +82,7 @@ def publish(
 
 
 def _release(
-    analysis: StudyAnalysis, participants: Participants, smallest: int, *, times: bool
+    analysis: StudyAnalysis, participants: Participants, smallest: int, store: Store, *, times: bool
 ) -> dict[str, bytes | str]:
     """The files of a release; refused where they would not keep their promise."""
     import polars as pl
@@ -123,11 +125,11 @@ def _release(
     known = [inferred[person.person] for person in people]
     candidates = traits_of(people)
     traits = coarsen(candidates, smallest, known)
-    withheld = _of_others(design)
+    withheld = _of_others(design, store)
     tables = {
         "people": public_people(people, names, traits, known),
         "answers": public_answers(people, names, times=times),
-        "questions": [_question(trial, withheld) for _, trial in sorted(design.trials.items())],
+        "questions": [_question(trial, trial.id in withheld) for _, trial in sorted(design.trials.items())],
     }
     if design.talks:
         tables["talks"] = public_talk_rows(people, names)
@@ -379,19 +381,35 @@ def _as_released(trait: Trait, values: Sequence[str] | None) -> str:
     return f"{trait.meanings[0]}{coarser}{hidden}"
 
 
-def _of_others(design: Design) -> frozenset[str]:
-    """The benchmarks whose items are published by others: their licences let us ask them, not pass them on."""
-    replies = any(source.partition(":")[0] == "published" for _, source in design.study.arms)
-    return frozenset(one.name for one in design.run.benchmarks if replies or one.item_set == "published")
+_OF_THE_DESIGN = ("arm", "arms", "prompt", "words")
+"""What a key holds of the study itself: whose reply a page showed."""
 
 
-def _question(trial: Trial, withheld: Collection[str]) -> dict[str, Any]:
-    shown = trial.benchmark not in withheld
+def _of_others(design: Design, store: Store) -> frozenset[str]:
+    """The questions that others have published: their licences let us ask them, not pass them on."""
+    theirs = {one.name for one in design.run.benchmarks if one.item_set == "published"}
+    if any(_on_published(source, store) for _, source in design.study.arms):
+        theirs |= {one.name for one in design.run.benchmarks}
+    return frozenset(
+        trial.id
+        for trial in design.trials.values()
+        if trial.benchmark in theirs or any(is_published(item) for item in trial.items)
+    )
+
+
+def _on_published(source: str, store: Store) -> bool:
+    """Whether an arm's replies are those of a run on published items."""
+    named = [run for run in store.run_ids() if run.startswith(source.partition(":")[0])]
+    return len(named) == 1 and any(one.item_set == "published" for one in store.read_run(named[0]).config.benchmarks)
+
+
+def _question(trial: Trial, withheld: bool) -> dict[str, Any]:
+    key = {name: value for name, value in trial.key.items() if not withheld or name in _OF_THE_DESIGN}
     return {
         "trial": trial.id,
         "benchmark": trial.benchmark,
         "condition": trial.condition,
         "item": " ".join(trial.items),
-        "stimulus": trial.stimulus if shown else "",
-        "key": json.dumps(dict(trial.key), ensure_ascii=False) if shown else "",
+        "stimulus": "" if withheld else trial.stimulus,
+        "key": json.dumps(key, ensure_ascii=False) if key or not withheld else "",
     }
