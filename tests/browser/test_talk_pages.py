@@ -16,6 +16,7 @@ from talk_case import HELP, talking
 from browser.accessible import sound
 from browser.devices import DESK, PHONE
 from browser.test_comfort import OF_2021
+from eqlab.study.results.people import signals
 
 expect = Later("playwright.sync_api", "expect")
 
@@ -132,6 +133,38 @@ def test_who_leaves_hurt_has_left(tmp_path, server, visit, old):
         assert len(server.requests) == 1
         spoken = [values for seat, _, _, values, _ in site.turns() if seat]
     assert [(one["emotion"], one.get("leaves")) for one in spoken] == [(35, 0), (5, 2)]  # 2: hurt
+
+
+def test_what_is_pasted_into_a_talk_is_counted_also_after_a_reload(tmp_path, server, visit):
+    """The table of signals said that nobody had pasted: nobody had looked."""
+    server.reply = lambda body, number: "I see."
+    with talking(tmp_path, server, talk="") as site:
+        page = visit()
+        to_talk(page, site)
+        for turn in range(2):
+            page.locator("#message").focus()
+            page.evaluate(
+                """text => { const data = new DataTransfer(); data.setData("text", text);
+                const one = document.getElementById("message"); one.value = text;
+                one.dispatchEvent(new InputEvent("input", { bubbles: true }));
+                one.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true })); }""",
+                f"Written elsewhere, number {turn}.",
+            )
+            if turn == 0:
+                page.reload()
+                expect(page.locator("#message")).to_have_value("Written elsewhere, number 0.")
+            feel(page, 35)
+            page.locator("#send").click()
+            expect(page.locator("#talk")).to_have_attribute("data-turn", str(2 * turn + 2))
+        page.locator("#message").fill("In words of my own.")
+        feel(page, 36)
+        page.locator("#send").click()
+        expect(page.locator("#talk")).to_have_attribute("data-turn", "6")
+        (told,) = signals(site.served.participation)
+    pasted, own = 2 * len("Written elsewhere, number 0."), len("In words of my own.")
+    assert told.texts == 3
+    assert told.pasted == pytest.approx(100 * pasted / (pasted + own))
+    assert "pasted" in told.flags
 
 
 def test_by_keyboard_alone(tmp_path, server, visit):

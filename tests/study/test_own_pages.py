@@ -198,6 +198,18 @@ def test_time_and_pasting_of_a_page_are_shared_by_its_texts(site):
     assert told.fastest > 30 / max(given.seconds, 0.1) or given.seconds < 0.2
 
 
+def test_what_nobody_counted_is_undefined_and_a_word_of_thanks_is_no_repetition(site):
+    """Without a script "pasted" was 0, and whoever said "No" had repeated another's phrase."""
+    served = site("rating", tables='[[before]]\nkey = "this"\nask = "text"\ntext = "Tell us this."\n')
+    long = "I have nothing more to say about all of this"
+    for said, counted in (("No", ""), ("No", "0"), (long, ""), (long, "7")):
+        client, page = begin(served)
+        client.post("/s/rating/page", data={**fields_of(page.text), "v.this": said, "pasted": counted})
+    told = signals(served.participation)
+    assert [one.pasted for one in told] == [None, 0.0, None, pytest.approx(100 * 7 / len(long))]
+    assert [one.repeated for one in told] == [0, 0, 1, 1]
+
+
 def test_replies_are_written_marked_and_used_only_where_a_moderator_says_yes(site, tmp_path, monkeypatch):
     from eqlab.core.errors import UsageError
     from eqlab.runs.judge import run_replies

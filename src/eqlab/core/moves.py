@@ -61,8 +61,8 @@ class FilledPage:
     """When the person got the page."""
     away: float = 0.0
     """Seconds for which it was out of sight."""
-    pasted: int = 0
-    """Characters that were pasted into its fields."""
+    pasted: int | None = None
+    """Characters that were pasted into its fields; None where nobody counted them."""
     correct: bool = False
     """Whether it changes the answer to the page before the current one."""
     typed: bool = False

@@ -178,6 +178,8 @@ _ALIKE = 0.9
 """Share of word pairs in common (Jaccard) from which on two replies count as the same."""
 _COPIED = 0.6
 """Share of a reply's word pairs that the prompt has too."""
+_FEW = 6
+"""Words of a text below which it is nobody's in particular: many say "No", or "Thank you"."""
 _FEW_WORDS = 0.35
 """Different words per word below which a reply of some length repeats itself."""
 
@@ -192,7 +194,8 @@ class WrittenReply:
     """What it replies to."""
     reply: str
     seconds: float | None = None
-    pasted: int = 0
+    pasted: int | None = None
+    """Characters; None where nobody counted them."""
 
 
 def moderation_marks(replies: Sequence[WrittenReply], least_words: int) -> list[tuple[str, ...]]:
@@ -207,13 +210,24 @@ def moderation_marks(replies: Sequence[WrittenReply], least_words: int) -> list[
             where.setdefault(name, []).append(index)
     found = []
     for index, written_reply in enumerate(replies):
-        same = len(seen[_bare(written_reply.reply)]) > 1
-        near = not same and any(
-            _jaccard(pairs[index], pairs[other]) >= _ALIKE
-            for other in {*by_prompt[written_reply.prompt], *by_person[written_reply.person]} - {index}
+        bare = _bare(written_reply.reply)
+        own = len(bare.split()) >= _FEW
+        same = any(own or _again(written_reply, replies[other]) for other in seen[bare] if other != index)
+        near = (
+            own
+            and not same
+            and any(
+                _jaccard(pairs[index], pairs[other]) >= _ALIKE
+                for other in {*by_prompt[written_reply.prompt], *by_person[written_reply.person]} - {index}
+            )
         )
         found.append(_marks(written_reply, pairs[index], least_words, same=same, near=near))
     return found
+
+
+def _again(one: WrittenReply, other: WrittenReply) -> bool:
+    """Whether somebody replies alike to two prompts: then a few words tell it, too."""
+    return bool(one.said.strip()) and one.person == other.person and one.prompt != other.prompt
 
 
 def _marks(
@@ -224,7 +238,7 @@ def _marks(
     manner = manners(reply.reply)
     marks = {
         "too_short": len(words) < least_words,
-        "pasted": reply.pasted > _PASTED * max(1, len(reply.reply)),
+        "pasted": (reply.pasted or 0) > _PASTED * max(1, len(reply.reply)),
         "typed_too_fast": reply.seconds is not None and len(reply.reply) > FASTEST * max(reply.seconds, 0.1),
         "duplicate": same,
         "near_duplicate": near,

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 
 from eqlab.core.answers import Answer
 from eqlab.core.design import Design, Step, personal_seed, steps_from_json, steps_to_json
-from eqlab.core.forms import problems, settled
+from eqlab.core.forms import Writing, problems, settled
 from eqlab.core.moves import ENDED, Arrival, ConsentMove, FilledPage, Saved, State, Why
 from eqlab.core.runs import SIMULATED, is_simulated
 from eqlab.core.trials import Trial
@@ -233,7 +233,8 @@ class Answering:
             self._changes.answer(self._answer(page, trial, page.attempt, took))
             away = round(max(0.0, page.away), 1)
             more: dict[str, Any] = {"away": away if took is None else min(away, took)}
-            more |= {"pasted": page.pasted} if page.pasted else {}
+            written = any(isinstance(field, Writing) for field in trial.form.fields)
+            more |= {"pasted": page.pasted} if page.pasted or (written and page.pasted is not None) else {}
             more |= {} if possible else {"impossible": True}
         else:
             more = {"away": 0.0}

@@ -98,7 +98,7 @@ class Signals:
     texts: int
     words: int
     pasted: float | None
-    """Share of the characters that were pasted, %; None for somebody who wrote nothing."""
+    """Share of the characters that were pasted, %; None for somebody who wrote nothing where a script counts them."""
     fastest: float | None
     """Characters a second on the page that was written fastest."""
     hidden: float | None
@@ -121,14 +121,14 @@ def signals(participation: Participation) -> list[Signals]:
     for person in participants.people:
         replies = texts[person.person]
         found = {mark for reply in replies for mark in marks[id(reply)]}
-        characters = sum(len(reply.reply) for reply in replies)
         rates = [len(reply.reply) / max(reply.seconds, 0.1) for reply in replies if reply.seconds is not None]
         time = sum(one.seconds or 0.0 for one in person.given)
         hidden = sum(one.away for one in person.given) / time if time else None
         alike = max(
             (likeness(reply.reply, said) for reply in replies for said in models.get(reply.prompt, ())), default=None
         )
-        pasted = min(1.0, sum(reply.pasted for reply in replies) / characters) if characters else None
+        characters = sum(len(reply.reply) for reply in replies if reply.pasted is not None)
+        pasted = min(1.0, sum(reply.pasted or 0 for reply in replies) / characters) if characters else None
         flags = (
             ("pasted", "pasted" in found),
             ("typed too fast", "typed_too_fast" in found),
@@ -170,25 +170,34 @@ def _texts(person: Participant, participants: Participants) -> Iterator[WrittenR
             continue
         fields = [field.key for field in one.trial.form.fields if isinstance(field, Writing) and field.long]
         said = [text for key in fields if isinstance(text := one.values.get(key), str) and text.strip()]
-        count = pasted.get((person.person, one.page, one.attempt), 0)
+        count = pasted.get((person.person, one.page, one.attempt))
         prompt = one.trial.items[0] if one.trial.items else one.trial.id
         shown = f"{one.trial.key.get('situation', '')} {one.trial.key.get('utterance', one.trial.stimulus)}"
         for text in said:  # time and pasting are known of the page: each text has its part of them
             share = len(text) / sum(map(len, said))
             seconds = None if one.seconds is None else one.seconds * share
-            yield WrittenReply(person.person, prompt, shown, text, seconds, round(count * share))
+            yield WrittenReply(
+                person.person, prompt, shown, text, seconds, None if count is None else round(count * share)
+            )
     for turn in talk_rows([person]):
         if turn["by"] == "person" and str(turn["text"]).strip():
-            yield WrittenReply(person.person, str(turn["talk"]), "", str(turn["text"]))
+            count = pasted.get((person.person, turn["turn"], round(turn["at"].timestamp(), 3)))
+            yield WrittenReply(person.person, str(turn["talk"]), "", str(turn["text"]), pasted=count)
 
 
 def _pasted(participants: Participants) -> dict[tuple[Any, Any, Any], int]:
-    """Characters that were pasted, by person, page and attempt."""
-    return {
-        (event.person, event.detail.get("page"), event.detail.get("attempt")): int(event.detail["pasted"])
-        for event in participants.events
-        if event.kind == "saved" and "pasted" in event.detail
-    }
+    """Characters that were pasted, by person, page and attempt; in talks by person, turn and moment."""
+    found: dict[tuple[Any, Any, Any], int] = {}
+    for event in participants.events:
+        if "pasted" in event.detail:
+            told = event.detail
+            where = (
+                (told.get("page"), told.get("attempt"))
+                if event.kind == "saved"
+                else (told.get("turn"), round(event.at, 3))
+            )
+            found[event.person, *where] = int(told["pasted"])
+    return found
 
 
 def _model_replies(participation: Participation) -> dict[str, list[str]]:
@@ -335,7 +344,7 @@ def reply_table(participation: Participation) -> "pl.DataFrame":
             if one.kind != "trial" or not isinstance(one.values.get(KEY), str):
                 continue
             key, reply = one.trial.key, one.values[KEY]
-            count = pasted.get((person.person, one.page, one.attempt), 0)
+            count = pasted.get((person.person, one.page, one.attempt))
             least = max((f.least_words for f in one.trial.form.fields if isinstance(f, Writing)), default=least)
             said = f"{key['situation']} {key['utterance']}"
             written.append(WrittenReply(person.person, one.trial.items[0], said, reply, one.seconds, count))

@@ -233,8 +233,8 @@ class PostedPage:
     shown: float | None = None
     """When the person got the page."""
     away: float = 0.0
-    pasted: int = 0
-    """Characters that were pasted, as far as a browser tells."""
+    pasted: int | None = None
+    """Characters that were pasted; None where no script has counted them."""
     correct: bool = False
     """Whether it changes the answer to the page before."""
     typed: bool = False
@@ -504,7 +504,7 @@ def read_form(body: bytes) -> PostedPage | None:
         agree,
         _number(fields.get("shown", "")),
         _number(fields.get("away", "")) or 0.0,
-        max(pasted, 0) if isinstance(pasted, int) else 0,
+        max(pasted, 0) if isinstance(pasted, int) else None,
         fields.get("correct") == "yes",
     )
 

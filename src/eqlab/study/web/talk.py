@@ -49,6 +49,8 @@ class PostedTurn:
     emotion: str = ""
     moved: bool = True
     """Whether the slider was moved, as far as a script can tell."""
+    pasted: int | None = None
+    """Characters of what is said that were pasted; None where no script has counted them."""
 
 
 def read_turn(body: bytes) -> PostedTurn | None:
@@ -71,6 +73,9 @@ def read_turn(body: bytes) -> PostedTurn | None:
         " ".join(plain(fields.get("v.feeling", "")).split()),
         fields.get("v.emotion", "").strip(),
         fields.get("script") != "1" or fields.get("moved") == "1",
+        int(pasted)
+        if (pasted := fields.get("pasted", "")).isascii() and pasted.isdigit() and len(pasted) <= 6
+        else None,
     )
 
 
@@ -145,7 +150,8 @@ async def _act(visit: Visit, talks: Conversations, turn: PostedTurn) -> tuple[st
     if view.speaks and not ends and not await _allowed(visit, talks):
         return "busy", {"": "busy"}
     text = json.dumps(values, ensure_ascii=False, sort_keys=True) if view.feels else turn.says
-    kept = await talks.say(person, turn.turn, values, text, moved=turn.moved)
+    counted = {} if turn.pasted is None else {"pasted": turn.pasted}
+    kept = await talks.say(person, turn.turn, values, text, moved=turn.moved, **counted)
     return kept, {}
 
 

@@ -18,6 +18,16 @@
     get() { try { return sessionStorage.getItem(this.key()) || ""; } catch { return ""; } },
     set(text) { try { sessionStorage.setItem(this.key(), text); } catch { /* private window: go on */ } },
     forget() { try { sessionStorage.removeItem(this.key()); } catch { /* nothing was kept */ } },
+    pasted: {}, // by turn, also where nothing can be kept
+    paste(more) {
+      this.pasted[this.key()] = this.counted() + more;
+      try { sessionStorage.setItem(`${this.key()}:pasted`, this.counted()); } catch { /* private window: go on */ }
+    },
+    counted() {
+      let kept = 0;
+      try { kept = Number(sessionStorage.getItem(`${this.key()}:pasted`)) || 0; } catch { /* private window: go on */ }
+      return Math.max(kept, this.pasted[this.key()] || 0);
+    },
   };
 
   function init(first) {
@@ -43,6 +53,7 @@
         count.textContent = left < 200 ? talk.dataset.count.replace("{left}", left) : "";
       };
       message.addEventListener("input", show);
+      message.addEventListener("paste", (event) => { draft.paste(event.clipboardData ? event.clipboardData.getData("text").length : 0); });
       message.addEventListener("keydown", (event) => {
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); document.getElementById("send").click(); }
       });
@@ -72,6 +83,7 @@
     const body = new URLSearchParams(new FormData(form));
     const button = event.submitter || (pressed && form.contains(pressed) ? pressed : null); // browsers of 2021 do not say which it was
     if (button && button.name) body.set(button.name, button.value);
+    if (body.has("v.says")) body.set("pasted", draft.counted());
     const feel = document.getElementById("feel");
     if (feel && form.id === "turn" && body.get("do") !== "close") {
       body.set("script", "1");
