@@ -1,5 +1,7 @@
 """Tests of means against scipy."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -125,20 +127,40 @@ def test_as_statsmodels(seed, sizes):
     x = np.asarray(before)
     names = sorted(set(groups) - {"a"})
     columns = [np.ones(len(x)), *(np.array([g == n for g in groups], float) for n in names), x - x.mean()]
-    fit = sm.OLS(values, np.column_stack(columns)).fit(cov_type="HC3", use_t=True)
+    design = np.column_stack(columns)
+    fit = sm.OLS(values, design).fit(cov_type="HC3", use_t=True)
+    hat = design @ np.linalg.pinv(design)
     for place, one in enumerate(adjusted_differences(values, groups, before, "a"), start=1):
         assert one.value == pytest.approx(fit.params[place])
         assert one.se == pytest.approx(fit.bse[place])
-        assert one.p == pytest.approx(fit.pvalues[place], abs=1e-9)
-        assert one.bounds() == pytest.approx(tuple(fit.conf_int()[place]))
+        weights = np.diag((np.linalg.pinv(design)[place] / (1 - np.diag(hat))) ** 2)
+        parts = np.linalg.eigvalsh((np.eye(len(x)) - hat) @ weights @ (np.eye(len(x)) - hat))  # of the squared error
+        assert one.df == pytest.approx(parts.sum() ** 2 / (parts**2).sum())
+        assert 1 <= one.df <= len(x) - design.shape[1]
+        assert one.p == pytest.approx(2 * stats.t.sf(abs(one.value / one.se), one.df), abs=1e-9)
+        assert one.bounds() == pytest.approx(stats.t.interval(0.95, one.df, one.value, one.se))
         assert one.bounds(0.01)[0] < one.bounds()[0]
+
+
+@pytest.mark.parametrize(("few", "spread"), [(2, 12.0), (3, 12.0), (3, 24.0), (5, 24.0)])
+def test_a_few_people_beside_many_are_not_told_apart_by_chance(few, spread):
+    """With n − 3 degrees of freedom two who were like 24 others differed in 13 of 100 studies, in 18 where they vary
+    more."""
+    random = np.random.default_rng(few)
+    groups, found = ["a"] * few + ["b"] * 24, 0
+    for _ in range(600):
+        before = random.normal(50, 15, len(groups))
+        values = 0.5 * before + random.normal(0, [spread] * few + [12.0] * 24)
+        (one,) = adjusted_differences(values.tolist(), groups, before.tolist(), "a")
+        found += one.p < 0.05
+    assert found <= 0.05 * 600 + 2 * math.sqrt(600 * 0.05 * 0.95)
 
 
 def test_a_measure_that_does_not_vary_is_left_out():
     values, groups, _ = made(1, (8, 8))
     (one,) = adjusted_differences(values, groups, [50.0] * 16, "a")
     assert one.value == pytest.approx(np.mean(values[8:]) - np.mean(values[:8]))
-    assert one.df == 14
+    assert one.df == pytest.approx(14)
 
 
 @pytest.mark.parametrize("groups", [["a"] * 4, ["a", "a", "a", "b"], ["b", "b", "b", "b"]])

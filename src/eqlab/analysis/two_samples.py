@@ -171,8 +171,9 @@ def adjusted_differences(
 ) -> list[Adjusted]:
     """Analysis of covariance by least squares: value = mean of the group + slope · (before − its mean), every group
     against the reference, in the order of their names, with errors that need no equal variances (HC3; MacKinnon & White
-    1985; Long & Ervin 2000); as statsmodels' `OLS(…).fit(cov_type="HC3", use_t=True)`. Empty where
-    a group has fewer than two values, or where nothing is left to tell the error by; without a group that, like the
+    1985; Long & Ervin 2000), as statsmodels' `OLS(…).fit(cov_type="HC3")`. The degrees of freedom are those of the
+    error itself (Satterthwaite's, as Bell & McCaffrey 2002 have them for HC2): two people among many have hardly one.
+    Empty where a group has fewer than two values, or where nothing is left to tell the error by; without a group that, like the
     reference, does not vary."""
     if not len(values) == len(groups) == len(before):
         raise UsageError("Values, groups and measures before differ in number.", "Give one of each for everybody.")
@@ -185,8 +186,7 @@ def adjusted_differences(
     if np.ptp(x) > 0:  # a measure that does not vary explains nothing
         columns.append(x - x.mean())
     design = np.column_stack(columns)
-    df = len(y) - design.shape[1]
-    if df < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
+    if len(y) <= design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
         return []
     inverse = np.linalg.inv(design.T @ design)
     beta = inverse @ design.T @ y
@@ -194,13 +194,16 @@ def adjusted_differences(
     if leverage.max() > 1 - 1e-9:  # somebody alone decides a coefficient: no error can be told
         return []
     left = (y - design @ beta) / (1 - leverage)
+    squares = (np.eye(len(y)) - design @ inverse @ design.T) ** 2
     rounding = 1e-9 * max(1.0, float(np.abs(y).max()))
     found = []
     for place, name in enumerate(names, start=1):
-        se = float(np.linalg.norm((inverse[place] @ design.T) * left))
+        weights = inverse[place] @ design.T
+        se = float(np.linalg.norm(weights * left))
         if se > rounding:  # else all is explained, and no error can be told
-            value = float(beta[place])
-            found.append(Adjusted(name, value, se, float(df), two_sided(value / se, df)))
+            value, shares = float(beta[place]), (weights / (1 - leverage)) ** 2
+            df = float((shares @ (1 - leverage)) ** 2 / (shares @ squares @ shares))
+            found.append(Adjusted(name, value, se, df, two_sided(value / se, df)))
     return found
 
 
