@@ -37,6 +37,40 @@ def test_trials_with_every_field_come_back_the_same():
     assert back.id == trial.id
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "typed", "kept"),
+    [
+        (0, 1_000_000, "30,000", None),  # an English thirty thousand, or a German thirty: it was kept as 30.0
+        (0, 1_000_000, "30.000", None),
+        (0, 1_000_000, "1,200", None),
+        (0, 1_000_000, "30000", 30_000),
+        (0, 1_000_000, "1,2", 1.2),
+        (0, 1_000_000, "27,50", 27.5),
+        (0, 1_000_000, "0,500", 0.5),
+        (0, 2_000_000, "1,200,000", 1_200_000),
+        (0, 2_000_000, "1.200.000", 1_200_000),
+        (0, 2_000_000, "1.200,000", None),
+        (1_000, 99_000, "30,000", 30_000),  # thirty is no answer
+        (0, 10, "1.234", 1.234),  # a thousand is none
+        (0, 10, "1,234", 1.234),
+        (0, 10, "30,000", None),
+        (-5_000, 5_000, "-1.500", None),
+        (-5, 5, "-1.500", -1.5),
+    ],
+)
+def test_a_mark_of_thousands_is_never_taken_for_one_of_decimals(low, high, typed, kept):
+    form = Form(fields=(Number("income", "How much?", low, high),))
+    found = settled(form, {"income": typed})
+    assert (problems(form, found) == {}) == (kept is not None)
+    if kept is not None:
+        assert found == {"income": kept}
+
+
+def test_a_range_is_written_in_digits():
+    assert Number("income", "How much?", 0, 1_000_000).shown == ("0", "1000000")
+    assert Number("share", "How much?", 0.5, 2).shown == ("0.5", "2")
+
+
 def test_what_fills_in_a_form():
     assert problems(EVERY, GOOD) == {}
     assert check_values(EVERY, GOOD) == ""

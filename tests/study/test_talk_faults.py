@@ -12,12 +12,17 @@ from talk_case import HELP, MACHINE, calls, one, price_file, talk_design, talkin
 from web_case import SECRET
 
 from eqlab.benchmarks.dialogue.study import WORDS
+from eqlab.core.errors import StoreError
 from eqlab.core.studied import Truth
+from eqlab.core.study import Pay
 from eqlab.store.schema import answers, talk_calls, trials
-from eqlab.store.study.records import erase_person
+from eqlab.store.study.places import read_places
+from eqlab.store.study.records import erase, erase_person
 from eqlab.store.study.talks import calls_in
+from eqlab.study import conversations as room
 from eqlab.study.results.participants import read_participants
 from eqlab.study.results.people import approvals
+from eqlab.study.results.status import summarise
 from eqlab.study.simulation.simulate import Simulation, walk
 from eqlab.study.simulation.walk import Address
 
@@ -84,9 +89,47 @@ def test_who_stops_for_pay_is_not_asked_to_return_and_is_approved(tmp_path, serv
         assert "return your submission" not in stops.client.get("/s/talk/stop").text
         assert "C-COMPLETE" in stops.client.post("/s/talk/stop", data={"what": "keep"}).text
         found = approvals(site.participation, SECRET, tmp_path / "ids.csv")
+        design = site.participation.design
+        paid = replace(design, study=replace(design.study, pay=Pay(reward=2.0, fee=0.5)))
+        rooms = read_places(site.participation.store, design.study.id)
+        cost = summarise(paid, read_participants(site.participation), rooms, 0.0).budget
+    assert cost.spent == 3.0  # the one who stopped is paid like those who complete
+    assert cost.expected == 3.0 * (1 + len(rooms))
     assert [(one.state, one.advice, one.code) for one in found] == [
         ("declined", "return", "C-DECLINED"), ("stopped", "approve", "C-COMPLETE"), ("unknown", "look at it", ""),
     ]  # fmt: skip
+
+
+def test_a_failed_renewal_of_a_question_is_not_the_last_one(tmp_path, server, monkeypatch):
+    """A database that was restarted ended all renewals, and another server asked, and paid for, the same question."""
+    monkeypatch.setattr(room, "_BEAT", 0.05)
+    renewed = []
+
+    def renew(*_):
+        renewed.append(1)
+        if len(renewed) == 1:
+            raise StoreError("The database is away.", "Wait.")
+
+    monkeypatch.setattr(room, "renew_call", renew)
+    server.delay = 1.0
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server) as site:
+        site.person().begin().say("Hello.", 40).until_answered()
+    assert len(renewed) > 2
+
+
+def test_a_stream_of_somebody_who_deletes_elsewhere_comes_to_its_end(tmp_path, server, caplog):
+    server.delay = 2.0
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server) as site:
+        person = site.person().begin()
+        person.post(v_says="Hello.", v_emotion=40, headers={"accept": "application/json"})
+        with person.client.stream("GET", "/s/talk/talk/reply?lines=1") as stream:
+            lines = stream.iter_lines()
+            assert next(lines)
+            erase(site.participation, one(site).person, "person")
+            assert "event: done" in list(lines)
+    assert "without completing response" not in caplog.text
 
 
 @pytest.mark.parametrize("state", ["banned", "returned", "stopped"])

@@ -173,8 +173,8 @@ def adjusted_differences(
     against the reference, in the order of their names, with errors that need no equal variances (HC3; MacKinnon & White
     1985; Long & Ervin 2000), as statsmodels' `OLS(…).fit(cov_type="HC3")`. The degrees of freedom are those of the
     error itself (Satterthwaite's, as Bell & McCaffrey 2002 have them for HC2): two people among many have hardly one.
-    Empty where a group has fewer than two values, or where nothing is left to tell the error by; without a group that, like the
-    reference, does not vary."""
+    Empty where a group has fewer than two values, or where nothing is left to tell the error by; without a group that,
+    like the reference, does not vary."""
     if not len(values) == len(groups) == len(before):
         raise UsageError("Values, groups and measures before differ in number.", "Give one of each for everybody.")
     names = sorted(set(groups) - {reference})

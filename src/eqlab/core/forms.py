@@ -51,6 +51,11 @@ class Number:
     declined: str = ""
     """What to tick instead ("prefer not to say"); empty: nothing."""
 
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The range in digits, as people write numbers."""
+        return f"{self.low:.12g}", f"{self.high:.12g}"
+
 
 @dataclass(frozen=True, slots=True)
 class Writing:
@@ -224,9 +229,21 @@ def _settled(one: Field, value: Any) -> Any:
     if isinstance(one, Scale):
         return int(value) if _WHOLE.fullmatch(value) else (value or None)
     if isinstance(one, Number):
-        text = value.strip().replace(",", ".")
-        return (float(text) if "." in text else int(text)) if _DECIMAL.fullmatch(text) else (text or None)
+        return _number(one, value.strip())
     return value.replace("\r\n", "\n").strip() or None
+
+
+def _number(one: Number, text: str) -> float | str | None:
+    """A comma or a point may be the mark of decimals or of thousands. Where both readings are possible answers, nobody
+    guesses: it stays a text, which is refused."""
+    plain = text.replace(",", ".")
+    read: list[float] = []
+    if _DECIMAL.fullmatch(plain):
+        read.append(float(plain) if "." in plain else int(plain))
+    if _THOUSANDS.fullmatch(text):
+        read.append(int(plain.replace(".", "")))
+    possible = [value for value in read if one.low <= value <= one.high] or read[:1]
+    return possible[0] if len(set(possible)) == 1 else (text or None)
 
 
 def _several(one: Several, value: Any) -> Problem:
@@ -247,12 +264,13 @@ def _range(one: Field) -> str:
     if isinstance(one, Several):
         return f"a list of numbers from 1 to {_numbers(one)[-1]}"
     if isinstance(one, Number):
-        return f"a number from {one.low:g} to {one.high:g}"
+        return f"a number from {one.shown[0]} to {one.shown[1]}"
     return f"a text of {one.least_words} words or more and {one.most} characters or fewer"
 
 
 _WHOLE = re.compile(r"-?\d{1,6}", re.ASCII)
 _DECIMAL = re.compile(r"-?\d{1,12}(?:\.\d{1,6})?", re.ASCII)
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{3}){1,3}|(?:\.\d{3}){1,3})", re.ASCII)
 
 
 def fields_to_json(form: Form) -> list[Any]:

@@ -6,13 +6,14 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Turn
-from eqlab.core.errors import EqlabError
+from eqlab.core.errors import EqlabError, StoreError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
 from eqlab.core.trials import Trial
@@ -301,7 +302,8 @@ class Conversations:
     async def _beat(self, call: int) -> None:
         while True:
             await asyncio.sleep(_BEAT)
-            await self._write(renew_call, self.participation, call, _LEASE)
+            with suppress(StoreError):  # a server that is away comes back, perhaps in time
+                await self._write(renew_call, self.participation, call, _LEASE)
 
     # -- steps of the above ------------------------------------------------------------------------------------
 

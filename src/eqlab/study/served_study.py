@@ -43,6 +43,7 @@ class ServedStudy:
         postgresql = participation.store.engine.dialect.name == "postgresql"
         self._writers = ThreadPoolExecutor(_WRITERS_POSTGRESQL if postgresql else 1, "eqlab-served-write")
         self._readers = ThreadPoolExecutor(_READERS, "eqlab-served-read")
+        self._exporter = ThreadPoolExecutor(1, "eqlab-served-export")
         self._moves = _Together(self._writers, participation.make)
         self._looks = _Together(self._readers, participation.look_at)
         self._cleaner = ThreadPoolExecutor(1, "eqlab-served-clean")
@@ -70,6 +71,10 @@ class ServedStudy:
 
     async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: work(*args, **kwargs))
+
+    async def read_all(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What reads a whole study, as an export does: nobody's page waits for it."""
+        return await asyncio.get_running_loop().run_in_executor(self._exporter, lambda: work(*args, **kwargs))
 
     async def erase(self, person: str) -> bool:
         """A person deletes what they answered; whether nothing is left in the database's files. If somebody reads there
@@ -103,6 +108,7 @@ class ServedStudy:
         self._cleaner.shutdown()
         self._writers.shutdown()
         self._readers.shutdown()
+        self._exporter.shutdown()
 
 
 class _Together(Generic[Asked, Told]):

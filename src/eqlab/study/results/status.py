@@ -12,10 +12,11 @@ from eqlab.analysis.intervals import proportion_estimate
 from eqlab.core.design import Design
 from eqlab.core.moves import ENDED
 from eqlab.core.results import Estimate
-from eqlab.core.study import Pay
+from eqlab.core.study import Pay, Study
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.places import read_places
 from eqlab.store.study.studies import read_status
+from eqlab.study.panels import ending_of
 from eqlab.study.results.participants import Participant, Participants, read_participants
 from eqlab.study.talks import ModelCalls, model_calls
 
@@ -162,7 +163,7 @@ def summarise(
             "pages too fast", sum(person.too_fast for person in finished), sum(person.timed for person in finished)
         ),
         _pages(participants.people, now - study.places.lease_minutes * 60),
-        _budget(study.pay, arms),
+        _budget(study.pay, arms, sum(_paid_for_stopping(study, person) for person in participants.people)),
         tuple(
             Happened(event.at, event.kind, _detail(event.detail))
             for event in participants.events[: -_LAST_EVENTS - 1 : -1]
@@ -238,11 +239,16 @@ def _pages(people: Sequence[Participant], silent_since: float) -> tuple[PageStat
     return tuple(found)
 
 
-def _budget(pay: Pay, arms: Sequence[ArmStatus]) -> StudyBudget | None:
+def _paid_for_stopping(study: Study, person: Participant) -> bool:
+    return person.state == "stopped" and ending_of(study, "stopped", person.arm) == "complete"
+
+
+def _budget(pay: Pay, arms: Sequence[ArmStatus], stopped: int) -> StudyBudget | None:
+    """`stopped`: how many get the code of those who complete though they have stopped."""
     if not pay.reward:
         return None
     each = pay.reward * (1 + pay.fee)
-    paid = sum(arm.done + arm.extra for arm in arms)
+    paid = sum(arm.done + arm.extra for arm in arms) + stopped
     left = sum(arm.open + arm.held for arm in arms)
     return StudyBudget(pay.currency, each, each * paid, each * (paid + left))
 

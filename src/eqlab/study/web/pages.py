@@ -464,7 +464,7 @@ def _word(t: Texts, field: Field, problem: str) -> str:
     if problem == "long" and isinstance(field, Writing):
         return t("error_long", question=field.text, most=field.most)
     if isinstance(field, Number) and problem == "off":
-        return t("error_number", question=field.text, low=f"{field.low:g}", high=f"{field.high:g}")
+        return t("error_number", question=field.text, low=field.shown[0], high=field.shown[1])
     if problem == "missing" and isinstance(field, Number | Writing):
         return t("error_fill", question=field.text)
     return t("error_missing" if problem == "missing" else "error_off", question=field.text)

@@ -368,7 +368,7 @@ def _written(number: int, one: Number | Writing, given: bool, value: Any, proble
         required=not one.optional,
     )
     if isinstance(one, Number):
-        return replace(common, range=(f"{one.low:g}", f"{one.high:g}"))
+        return replace(common, range=one.shown)
     return replace(common, least=one.least_words, most=one.most, long=one.long)
 
 

@@ -138,7 +138,7 @@ async def export(request: Request, study: str, name: str) -> Response:
     what, _, fmt = name.partition(".")
     if what not in TABLES or (fmt not in FORMATS and name != "codebook.md"):
         raise HTTPException(404)
-    content = await served.read(export_table, served.participation, what, fmt)  # type: ignore[arg-type]
+    content = await served.read_all(export_table, served.participation, what, fmt)  # type: ignore[arg-type]
     if what != "codebook":  # events too tell how somebody got on, and in which arm
         await served.write(log_look, served.participation, me.name, "exported")
     headers = {"content-disposition": f'attachment; filename="{study}-{name}"'}
@@ -151,7 +151,7 @@ async def people(request: Request, study: str) -> Response:
     site = site_of(request)
     me = await _admit(request, "manager")
     served = _find(site, study)
-    found = await served.read(people_rows, served.participation)
+    found = await served.read_all(people_rows, served.participation)
     shut = await served.read(served.participation.store.shut, served.participation.design.run.id)
     done = await served.read(read_audit, served.participation.store, study)
     return site.render.page(
@@ -231,7 +231,7 @@ async def _status(site: Site, served: ServedStudy) -> StudyStatus:
     kept = site.statuses.get(served.study.id)
     if kept is not None and time.monotonic() - kept[0] < _STALE:
         return kept[1]
-    status = await served.read(study_status, served.participation)
+    status = await served.read_all(study_status, served.participation)
     site.statuses[served.study.id] = (time.monotonic(), status)
     return status
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from eqlab.core.moves import ENDED, View
+from eqlab.core.moves import ENDED, Unknown, View
 from eqlab.core.study import Study
 from eqlab.store.study.researchers import take_token
 from eqlab.study.conversations import Conversations
@@ -282,7 +282,10 @@ async def _parts(talks: Conversations, person: str, lines: int) -> AsyncIterator
     deadline = loop.time() + _STREAM
     yield "retry: 2000\n\n"
     while loop.time() < deadline:
-        view = await talks.look(person)
+        try:
+            view = await talks.look(person)
+        except Unknown:  # deleted meanwhile, in another tab
+            view = None
         if view is None or view.state != "wait":
             for line in view.lines[lines:] if view else ():
                 if line.who == "other":
