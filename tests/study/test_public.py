@@ -414,11 +414,15 @@ def test_replies_to_published_prompts_are_released_without_the_prompts_whoever_r
             for batch in design.batches
         ),
     )
+    again = Trial("repeat", ("r",), "repeat", f"Once more: {first.stimulus}", first.form, "", key={"of": first.id})
+    participation.design = replace(participation.design, attention=(*participation.design.attention, again))
     publish(participation, tmp_path / "public")
     rows = list(csv.DictReader(StringIO((tmp_path / "public" / "questions.csv").read_text())))
-    (row,) = [row for row in rows if row["item"] == prompt]
-    assert bool(row["stimulus"]) == (prompt == "ours-1")
-    others = [row for row in rows if row["benchmark"] == first.benchmark and row["item"] != prompt]
+    shown = [bool(row["stimulus"]) for row in rows if row["item"] in (prompt, "r")]
+    assert shown == [prompt == "ours-1"] * 2
+    told = (tmp_path / "public" / "codebook.csv").read_text()
+    assert ("empty of published items" in told) == (prompt != "ours-1")
+    others = [row for row in rows if row["benchmark"] == first.benchmark and row["item"] not in (prompt, "r")]
     assert others
     assert all(row["stimulus"] for row in others)
 

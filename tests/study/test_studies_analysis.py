@@ -171,6 +171,7 @@ def test_raters_own_empathy_is_a_moderator_where_it_was_asked(found, plain):
     assert table.rows[1][2].low < table.rows[1][2].value < table.rows[1][2].high
     assert table.rows[0][2] is None
     assert "χ²" in table.note
+    assert "(F, 14 degrees of freedom)" in table.note  # 18 raters, a level and a slope of two arms
     assert not any("moderator" in table.title for table in plain.result.tables)
 
 

@@ -21,6 +21,7 @@ from eqlab.analysis.clusters import clustering
 from eqlab.analysis.confirmatory import PROMPT, RATER, TASTE, Decision, decide, levels_of
 from eqlab.analysis.contingency import good_gain
 from eqlab.analysis.correlation import pearson
+from eqlab.analysis.intervals import t_bounds
 from eqlab.analysis.ordinal import (
     OrdinalFit,
     RandomEffect,
@@ -30,8 +31,8 @@ from eqlab.analysis.ordinal import (
     proportional_odds,
 )
 from eqlab.analysis.ordinal_likelihood import FitError
-from eqlab.analysis.special import stdtrit
-from eqlab.analysis.two_samples import tost
+from eqlab.analysis.special import fdtrc, stdtrit
+from eqlab.analysis.two_samples import tost, two_sided
 from eqlab.benchmarks.common.people import contrast_table, corrected
 from eqlab.benchmarks.rating.arm_shares import (
     ArmShares,
@@ -230,10 +231,12 @@ def moderation_table(
 def _fit_moderated(
     used: Sequence[GivenRating], others: Sequence[str], scores: Mapping[str, float]
 ) -> tuple[dict[str, tuple[Estimate, str | None]], str]:
-    """(each arm's interaction, the test of all of them in words)."""
+    """(each arm's interaction, the test of all of them in words). A score is one value a rater: t and F have as many
+    degrees of freedom as raters are left beside a level and a slope of each arm."""
     raters = {rating.rater for rating in used}
-    if len({scores[rater] for rater in raters}) < 2 or not others:
-        return {}, "No model: the score does not vary, or there is one arm."
+    df = len(raters) - 2 * (len(others) + 1)
+    if len({scores[rater] for rater in raters}) < 2 or not others or df < 1:
+        return {}, "No model: the score does not vary, there is one arm, or there are too few raters."
     y = [rating.value for rating in used]
     groups = {arm: np.array([rating.arm == arm for rating in used], dtype=float) for arm in others}
     z = standardised(np.array([scores[rating.rater] for rating in used], dtype=float))
@@ -247,12 +250,13 @@ def _fit_moderated(
         return {}, f"No model: {error}"
     found: dict[str, tuple[Estimate, str | None]] = {}
     for arm in others:
-        coefficient = fit.coefficients[f"{arm}:z"]
+        one = fit.coefficients[f"{arm}:z"]
         found[arm] = (
-            Estimate(arm, coefficient.est, len(used), coefficient.se, coefficient.low, coefficient.high),
-            p_text(coefficient.p),
+            Estimate(arm, one.est, len(used), one.se, *t_bounds(one.est, one.se, df)),
+            p_text(two_sided(one.est / one.se, df)),
         )
-    return found, f"No relation at all: χ² = {test.chi2:.2f}, df {test.df}, p = {test.p:.3g}."
+    p = float(fdtrc(test.df, df, test.chi2 / test.df))
+    return found, f"No relation at all: χ² = {test.chi2:.2f}, df {test.df}, p = {p:.3g} (F, {df} degrees of freedom)."
 
 
 def moderated(groups: Mapping[str, Floats], name: str, column: Floats) -> dict[str, Floats]:

@@ -135,7 +135,10 @@ def _release(
         tables["talks"] = public_talk_rows(people, names)
     content = {name: safe_csv(pl.DataFrame(rows, infer_schema_length=None)) for name, rows in tables.items()}
     check_groups(content["people"], traits, smallest, known)
-    content["codebook"] = safe_csv(pl.DataFrame(public_codebook(tables, candidates, traits)))
+    codebook = public_codebook(tables, candidates, traits)
+    if withheld:
+        codebook = [row | {"meaning": f"{row['meaning']}{_WITHHELD.get(row['column'], '')}"} for row in codebook]
+    content["codebook"] = safe_csv(pl.DataFrame(codebook))
     told = {
         "study": design.study.id,
         "simulated": analysis.standing.simulated,
@@ -381,8 +384,11 @@ def _as_released(trait: Trait, values: Sequence[str] | None) -> str:
     return f"{trait.meanings[0]}{coarser}{hidden}"
 
 
-_OF_THE_DESIGN = ("arm", "arms", "prompt", "words")
+_OF_THE_DESIGN = ("arm", "arms", "prompt", "words", "repeats")
 """What a key holds of the study itself: whose reply a page showed."""
+
+
+_WITHHELD = {"stimulus": "; empty of published items", "key": "; of published items whose reply it was, and no more"}
 
 
 def _of_others(design: Design, store: Store) -> frozenset[str]:
@@ -390,11 +396,12 @@ def _of_others(design: Design, store: Store) -> frozenset[str]:
     theirs = {one.name for one in design.run.benchmarks if one.item_set == "published"}
     if any(_on_published(source, store) for _, source in design.study.arms):
         theirs |= {one.name for one in design.run.benchmarks}
-    return frozenset(
-        trial.id
-        for trial in design.trials.values()
-        if trial.benchmark in theirs or any(is_published(item) for item in trial.items)
-    )
+    asked = design.trials.values()
+    own = {one.id: one.stimulus for one in asked if one.benchmark in theirs or any(map(is_published, one.items))}
+    texts = {text for text in own.values() if text}
+    others = [one for one in asked if one.id not in own]  # shown once more, or as a check
+    again = {one.id for one in others if one.stimulus in texts or any(text in one.stimulus for text in texts)}
+    return frozenset(own) | again
 
 
 def _on_published(source: str, store: Store) -> bool:
