@@ -159,6 +159,12 @@ class Visit:
         if found is not None and found.group(1).decode() != self.mark:
             raise SomebodyElse
 
+    def place(self, view: View) -> str:
+        """Of how many pages this is one; before it is known how long their own part is, of how many at most."""
+        t = self.site.render.texts(self.study.language)
+        number, total = view.number + 1, view.total
+        return t("page_of", number=number, total=total) if view.sure else t("page_of_most", number=number, total=total)
+
     def minutes_left(self, view: View) -> int | None:
         """None before the consent, and where less than a minute is left to speak of."""
         share = 1 - view.number / max(view.total, 1)
