@@ -3,8 +3,11 @@
 import asyncio
 import gzip
 import json
+import os
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
 import zlib
@@ -398,3 +401,20 @@ def test_a_packed_reply_is_read(server):
     server.reply = lambda body, n: web.Response(body=packed, headers={"Content-Encoding": "gzip"})
     assert ask("m", server.url, prompted("x")).text == "Calm: 5"
     assert server.headers[0]["Accept-Encoding"] == "gzip, deflate"
+
+
+def test_aiohttp_is_loaded_without_certificates_and_has_them_when_it_connects(tmp_path):
+    from certificates import write_certificates
+
+    write_certificates(tmp_path)
+    script = (
+        "import ssl, eqlab.models.transport\nfrom aiohttp import connector\n"
+        "for context in (connector._SSL_CONTEXT_VERIFIED, connector._SSL_CONTEXT_UNVERIFIED):\n"
+        "    before = context.cert_store_stats()['x509']\n"
+        "    context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname='models.test')\n"
+        "    print(before, context.cert_store_stats()['x509'], context.verify_mode.name, context.check_hostname)\n"
+        "print(ssl.create_default_context().cert_store_stats()['x509'])\n"
+    )
+    environment = os.environ | {"SSL_CERT_FILE": str(tmp_path / "bundle.pem"), "SSL_CERT_DIR": str(tmp_path / "none")}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    assert done.stdout.splitlines() == ["0 1 CERT_REQUIRED True", "0 1 CERT_NONE False", "1"], done.stderr

@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from counts import counts_hold
 from killing import settle
 from small_sweep import good
 
@@ -37,6 +38,7 @@ def start(server, store, *more, pipe=subprocess.PIPE):
 def answered(where, run):
     """The prompts of a run whose answers are stored."""
     with api.open_store(where) as store:
+        assert counts_hold(store)
         return {one.trial.prompt for one in store.scored(run, "model:m", "eqbench") if one.attempts}
 
 

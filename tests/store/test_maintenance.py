@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from counts import counts_hold
 from test_store import answer, config, plan, trial
 
 import eqlab.store
@@ -98,6 +99,8 @@ def test_compacting_gives_room_back_and_touches_nothing(path):
     assert after < before
     found = check(str(path))
     assert (found.unused, found.answers, found.planned, found.problems) == (0, 30, 160, ())
+    with open_sqlite_reader(str(path)) as reader:
+        assert counts_hold(reader)
 
 
 def test_damage_is_found(path):

@@ -4,10 +4,11 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from counts import counts_hold
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import bindparam, insert, select, update
@@ -20,7 +21,7 @@ from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig, config_from
 from eqlab.core.trials import Trial
 from eqlab.store import store as module
 from eqlab.store.engine import Prepared, reading, writing
-from eqlab.store.schema import HEAD, buckets
+from eqlab.store.schema import HEAD, answers, buckets
 from eqlab.store.store import Store
 from eqlab.store.writer import Writer, run_lock
 
@@ -147,6 +148,48 @@ def test_a_value_that_is_no_number_does_not_hide_the_rest(store):
     store.add_answers([answer(0, values={"k": float("nan"), "l": 4})])
     (scored,) = store.scored(config().id, "model:b", "eqbench")
     assert str(scored.attempts[0].values) == "{'k': nan, 'l': 4}"
+
+
+_ROWS = st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from(["ok", "unparseable", "error"]))
+_STEPS = st.one_of(
+    st.tuples(st.sampled_from(["add", "add absent", "add missing", "at once"]), st.lists(_ROWS, max_size=6)),
+    st.tuples(st.just("delete"), st.sampled_from(["repeat = 0", "attempt = 1", "status = 'ok'", "attempt > 0"])),
+    st.tuples(st.just("delete plan"), st.sampled_from(["position = 1", "position > -1"])),
+    st.tuples(st.just("plan"), st.integers(3, 9)),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(_STEPS, max_size=8))
+def test_progress_is_what_a_count_would_find_whatever_is_written_or_deleted(store, steps):
+    """Answers in any order, several of a trial in one statement, transactions that fail, people who are erased."""
+    run = config(seed=len(store.run_ids()))
+    store.begin_run(run, plan(3, repeats=1), {})
+    for step, what in steps:
+        if step.startswith("delete"):
+            table = "planned" if "plan" in step else "answers"
+            with writing(store.engine) as connection:
+                connection.exec_driver_sql(f"DELETE FROM {table} WHERE run_id = '{run.id}' AND {what}")
+        elif step == "plan":
+            store.extend_plan(run.id, "model:b", [("eqbench", trial(what), 0)])
+        else:
+            batch = [answer(number, attempt, status, run=run.id) for number, attempt, status in what]
+            with suppress(IntegrityError):
+                _put(store, step, batch)
+        assert counts_hold(store)
+    assert store.attempts().get(run.id, 0) == store.attempts_of(run.id)
+
+
+def _put(store, step, batch):
+    if step == "add":
+        store.add_answers(batch)
+    elif step == "add absent":
+        module.add_absent(store, batch)
+    elif step == "add missing":
+        store.add_missing(batch)
+    elif batch:  # several attempts of a trial may come in one statement
+        with writing(store.engine) as connection:
+            connection.execute(insert(answers).values([module.answer_row(one) for one in batch]))
 
 
 def test_writer_stores_before_it_tells(store):

@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from counts import counts_hold
 
 from eqlab.core.errors import StoreError
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig, config_to_json
@@ -50,6 +51,7 @@ def test_every_run_keeps_its_id(old):
     assert set(old.run_ids()) == set(HEADLINES)
     for run in old.run_ids():
         assert old.read_run(run).id == run
+    assert counts_hold(old)
 
 
 def test_every_run_scores_as_it_did(old):

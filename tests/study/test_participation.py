@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import Unknown
 from eqlab.core.runs import PEOPLE
-from eqlab.store.schema import answers, events, panel_ids, places
+from eqlab.store.schema import answers, events, panel_ids, places, progress
 from eqlab.store.study import places as store_places
 from eqlab.store.study.participation import SteadyClock
 from eqlab.store.study.records import erase_cleanly, erase_person, export_person, find_by_panel
@@ -232,7 +232,7 @@ def test_stopping_opens_the_place_and_keeps_answers_unless_erased(make_participa
     assert find_by_panel(participation, "h") == person
     assert erase_person(participation, person) == 2
     assert find_by_panel(participation, "h") is None
-    assert count(participation, answers) == count(participation, panel_ids) == 0
+    assert count(participation, answers) == count(participation, progress) == count(participation, panel_ids) == 0
     with participation.store.engine.connect() as connection:
         left = connection.execute(select(events.c.kind, events.c.person)).all()
     assert left == [("erased", None)]

@@ -16,6 +16,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
+import eqlab.models.late_trust  # noqa: F401
+
+# isort: split
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from aiohttp.client_proto import ResponseHandler

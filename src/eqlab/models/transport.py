@@ -18,6 +18,9 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+import eqlab.models.late_trust  # noqa: F401
+
+# isort: split
 import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
 

@@ -30,7 +30,7 @@ PATIENCE = 60.0
 """Seconds in which a database server may come back."""
 _PAUSE = 0.5
 _OF_ARRIVALS = ("events", "arrivals", "panel_ids", "participants", "audit")
-_OF_ANSWERS = ("answers", "planned", "places", "talk_calls", "trials")
+_OF_ANSWERS = ("answers", "planned", "progress", "places", "talk_calls", "trials")
 _ERASE = {
     ("subject",): {"*": 'DELETE FROM "{table}" WHERE subject = :subject'},
     ("study_id", "person"): {

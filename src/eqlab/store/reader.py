@@ -40,14 +40,7 @@ _NAMED = 10_000
 """Values that one query names, at most; databases have a limit."""
 _KEPT = 4096
 """Trials in memory: repeats and models bring the same ones again, in the same order, so all of a run must fit in."""
-_PROGRESS = """
-    SELECT p.subject, count(*), (
-        SELECT count(*) FROM (
-            SELECT DISTINCT a.trial_id, a.repeat FROM answers a
-            WHERE a.run_id = :run AND a.subject = p.subject AND a.status <> 'error'
-        ) replied
-    ) FROM planned p WHERE p.run_id = :run GROUP BY p.subject ORDER BY p.subject
-"""
+_PROGRESS = "SELECT subject, planned, answered FROM progress WHERE run_id = :run AND planned > 0 ORDER BY subject"
 _LOCKED = """
     SELECT s.id, (SELECT count(*) FROM places p WHERE p.study_id = s.id AND p.state IN ('done', 'shut')),
         (SELECT count(*) FROM places p WHERE p.study_id = s.id)
@@ -195,11 +188,12 @@ class Reader(ABC):
 
     def attempts(self) -> dict[str, int]:
         """How many attempts are stored, by run: what changes while one is under way."""
-        return {run: int(count) for run, count in self.rows("SELECT run_id, count(*) FROM answers GROUP BY run_id", {})}
+        query = "SELECT run_id, sum(attempts) FROM progress WHERE attempts > 0 GROUP BY run_id"
+        return {run: int(count) for run, count in self.rows(query, {})}
 
     def attempts_of(self, run: str) -> int:
-        ((count,),) = self.rows("SELECT count(*) FROM answers WHERE run_id = :run", {"run": run})
-        return int(count)
+        ((count,),) = self.rows("SELECT sum(attempts) FROM progress WHERE run_id = :run", {"run": run})
+        return int(count or 0)
 
     def latest(self, run: str, count: int) -> list[LatestAnswer]:
         """What came last, newest first; nothing of people, whose answers have their own door."""
@@ -242,9 +236,8 @@ class Reader(ABC):
 
     def planned_count(self, run: str, subjects: Collection[str]) -> int:
         """Trials planned for these subjects; `people` stands for every person."""
-        query = "SELECT subject, count(*) FROM planned WHERE run_id = :run GROUP BY subject"
         people = PEOPLE in subjects
-        rows = self.rows(query, {"run": run})
+        rows = self.rows(_PROGRESS, {"run": run})
         return sum(int(row[1]) for row in rows if row[0] in subjects or (people and row[0].startswith("person:")))
 
     def scored(

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-HEAD = "0008"
+HEAD = "0009"
 """The newest migration; a test holds it against the migrations folder."""
 
 metadata = MetaData()
@@ -69,6 +69,19 @@ answers = Table(
     Column("usage", Text),
 )
 """Every attempt. Rows are inserted and never changed."""
+
+progress = Table(
+    "progress",
+    metadata,
+    Column("run_id", String(16), primary_key=True),
+    Column("subject", String(400), primary_key=True),
+    Column("planned", Integer, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("answered", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""How many rows of `planned` and of `answers` each subject has, and how many trials with an answer that is no error.
+Triggers of the database keep it (migration 0009); nobody else writes here."""
 
 batches = Table(
     "batches",
