@@ -5,6 +5,7 @@ begins."""
 import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -260,6 +261,11 @@ def planned(times: int) -> None:
 
     from scipy.stats import ttest_ind
 
+    from eqlab.analysis.multiplicity import holm
+    from eqlab.analysis.two_samples import adjusted_differences
+    from eqlab.benchmarks.common.people import first_step
+    from eqlab.benchmarks.dialogue.study import SD_PEOPLE as SD_PEOPLE_TALKING
+    from eqlab.benchmarks.dialogue.study import found_in_talks
     from eqlab.benchmarks.emotionbench.study import SD_PEOPLE, SD_SITUATIONS, found_by_welch
     from eqlab.study.overview import _power_in_sd
 
@@ -293,11 +299,49 @@ def planned(times: int) -> None:
         found = np.abs(won.mean(axis=1) / se) > 2.0
         name = f"{people} people with 10 choices of a pair, tastes differ by {taste} (log-odds)"
         rows.append((name, "≤ .80", share(int(found.sum()), times)))
+    for arms, people in ((2, 4), (2, 12), (2, 30), (3, 30), (4, 30)):
+        random = np.random.default_rng(people)
+        gap = found_in_talks(people, first_step(0.05, arms)[0])
+        names = [f"arm {number}" for number in range(arms) for _ in range(people)]
+        moved = gap * np.array([name == "arm 1" for name in names])
+        hits, few = 0, times // 4
+        for _ in range(few):
+            start = random.normal(50, SD_PEOPLE_TALKING, len(names))
+            end = 0.5 * start + random.normal(0, SD_PEOPLE_TALKING, len(names)) + moved
+            tests = adjusted_differences(end.tolist(), names, start.tolist(), "arm 0")
+            hits += (holm([one.p for one in tests])[0] or 0.0) < 0.05
+        name = f"talks, {arms} arms of {people} people, one differs: {gap:.0f} points"
+        rows.append((name, "about .80", share(hits, few)))
+    for raters, prompts in ((8, 8), (10, 10), (24, 20)):
+        found, few, gap = _ratings_found(raters, prompts, times // 40)
+        name = f"ratings, {raters} raters an arm, {prompts} prompts: {100 * gap:.0f} points"
+        rows.append((name, "about .80", share(found, few)))
     show(
         f"The power that a plan is told: said and found, {times} studies a row",
         ("study and effect", "said", "found"),
         rows,
     )
+
+
+def _ratings_found(raters: int, prompts: int, times: int) -> tuple[int, int, float]:
+    """In how many of so many studies the deciding model finds the gap that it is said to find, and the gap."""
+    from claims_ratings import PUBLISHED, World, decided, made_study
+
+    from eqlab.analysis.ordinal_likelihood import FitError
+    from eqlab.analysis.power import OKAY, SD_REPLY, StudySize, deciding_model
+
+    random, each, baseline = np.random.default_rng(prompts), min(10, prompts), StudySize().baseline
+    model = deciding_model(baseline, prompts, each)
+    gap = model.minimum_gap(baseline, raters, 0.8)
+    if gap is None:
+        raise ValueError(f"{raters} raters, {prompts} prompts: nothing is promised")
+    world = World(*PUBLISHED, SD_REPLY, (model.threshold - OKAY, model.threshold))
+    per_reply, log_odds = max(1, round(each * raters / prompts)), model.log_odds(baseline + gap)
+    found = 0
+    for _ in range(times):
+        with suppress(FitError):  # ratings that fall apart by arm tell nothing
+            found += decided(made_study(random, world, prompts, per_reply, each, gap=log_odds)).contrasts[0].p < 0.05
+    return found, times, gap
 
 
 def _number(words: str, pattern: str) -> float:

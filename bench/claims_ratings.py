@@ -48,7 +48,7 @@ class Study:
     prompts: list[int]
 
 
-def _study(
+def made_study(
     random: Random, world: World, prompts: int, per_reply: int, each: int, *, both: bool = False, gap: float = 0.0
 ) -> Study:
     """Two arms; a reply is seen by `per_reply` raters, a rater sees `each` replies, of one arm or of both."""
@@ -96,7 +96,7 @@ def _without_tastes(one: Study) -> float:
     return 2 * float(stdtr(df, -abs(found.est / found.se)))
 
 
-def _decided(one: Study) -> Any:
+def decided(one: Study) -> Any:
     from eqlab.analysis.confirmatory import decide
 
     return decide(one.values, one.arms, one.raters, one.prompts, reference="arm 0", omnibus=False)
@@ -111,9 +111,9 @@ def replies(times: int) -> None:
                 world = World(*PUBLISHED, spread, (-1.2, 0.0))
                 before = after = 0
                 for _ in range(times):
-                    one = _study(random, world, 60, per_reply, 10, both=both)
+                    one = made_study(random, world, 60, per_reply, 10, both=both)
                     before += _without_replies(one) < 0.05
-                    after += _decided(one).contrasts[0].p < 0.05
+                    after += decided(one).contrasts[0].p < 0.05
                 sees = "both arms" if both else "one arm"
                 rows.append((sees, spread, per_reply, share(before, times), share(after, times)))
     show(
@@ -133,10 +133,10 @@ def tastes(times: int) -> None:
             world = World(0.9, 0.5, 0.4, (-1.2, 0.3), spread)
             before = after = fits = 0
             for _ in range(times):
-                one = _study(random, world, prompts, per_reply, each, both=True)
+                one = made_study(random, world, prompts, per_reply, each, both=True)
                 try:
                     before += _without_tastes(one) < 0.05
-                    contrast = _decided(one).contrasts[0]
+                    contrast = decided(one).contrasts[0]
                 except _fit_error():
                     continue
                 fits += 1
@@ -171,9 +171,9 @@ def effects(times: int) -> None:
             rest: list[float] = []
             held = said = 0
             for _ in range(count):
-                one = _study(random, SIMULATED, prompts, per_reply, each, gap=gap)
+                one = made_study(random, SIMULATED, prompts, per_reply, each, gap=gap)
                 try:
-                    contrast = _decided(one).contrasts[0]
+                    contrast = decided(one).contrasts[0]
                 except _fit_error():
                     continue
                 found.append(contrast.est)
@@ -229,8 +229,8 @@ def against_r(times: int) -> None:
     rows = Rows()
     for name, (prompts, per_reply, each, _) in DESIGNS.items():
         random = np.random.default_rng(prompts)
-        studies = [_study(random, SIMULATED, prompts, per_reply, each, gap=2.0) for _ in range(times)]
-        ours = [(one.contrasts[0].est, one.contrasts[0].se, one.fit.loglik) for one in map(_decided, studies)]
+        studies = [made_study(random, SIMULATED, prompts, per_reply, each, gap=2.0) for _ in range(times)]
+        ours = [(one.contrasts[0].est, one.contrasts[0].se, one.fit.loglik) for one in map(decided, studies)]
         theirs = _by_r(studies)
         gaps = np.abs(np.array(ours) - np.array(theirs))
         better = sum(mine[2] >= other[2] - 1e-5 for mine, other in zip(ours, theirs, strict=True))
@@ -275,8 +275,8 @@ def power(times: int) -> None:
         world = World(*PUBLISHED, SD_REPLY, (model.threshold - OKAY, model.threshold))
         found = 0
         for _ in range(times):
-            one = _study(random, world, prompts, round(10 * raters / prompts), 10, gap=log_odds)
-            found += _decided(one).contrasts[0].p < 0.05
+            one = made_study(random, world, prompts, round(10 * raters / prompts), 10, gap=log_odds)
+            found += decided(one).contrasts[0].p < 0.05
         before = plan(StudySize(gap=gap, raters=raters, studies=100))["power_by_formula"]
         rows.append((raters, prompts, f"{100 * gap:.0f}", f"{before:.2f}",
                      f"{model.power(log_odds, raters):.2f}", share(found, times)))  # fmt: skip

@@ -56,6 +56,13 @@ def test_trials_with_every_field_come_back_the_same():
         (0, 10, "30,000", None),
         (-5_000, 5_000, "-1.500", None),
         (-5, 5, "-1.500", -1.5),
+        (0, 1_000, "1,250", None),  # meant as more than is allowed: it was kept as 1.25
+        (0, 24, "1,000", None),
+        (0, 1_000, "３０", 30),
+        (0, 1_000, "٣٠", 30),
+        (0, 1_000, "۲٫۵", 2.5),
+        (1_000, 99_000, "٣٠٬٠٠٠", 30_000),
+        (0, 10, "½", None),
     ],
 )
 def test_a_mark_of_thousands_is_never_taken_for_one_of_decimals(low, high, typed, kept):

@@ -1,5 +1,6 @@
 """Kinds of study: each is checked, dealt, simulated with a known truth and analysed; and their registry."""
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import combinations
@@ -245,6 +246,24 @@ def test_check_says_what_pairs_find_and_that_a_tutorial_speaks_of_other_scales(m
     assert any("still speaks of Bad, Okay and Good" in said for said in warnings(own, 3.0))
     plain = make("rating", tables=f'{SCALES}[tutorial]\ntext = "Read, then rate."\n{quiz}')
     assert not any("still speaks" in said for said in warnings(plain, 3.0))
+
+
+def test_ratings_of_a_few_prompts_by_a_few_people_promise_nothing(make):
+    """80 % power were said of three raters and four prompts, whose ratings fall apart before a test finds anything."""
+    few = make("rating", top="limit = 4\n", tables="[places]\nbatch_size = 4\npeople_per_batch = 3\n")
+    assert "no difference in P(Good) can be detected with 80 % power" in power_of(few)
+
+
+def test_power_is_said_of_the_level_that_holm_leaves(make):
+    two = make("rating", tables="[places]\nbatch_size = 8\npeople_per_batch = 8\n")
+    three = replace(two, batches=(*two.batches, *(replace(one, arm="c") for one in two.batches if one.arm == "a")))
+    assert "alpha 0.05, if replies" in power_of(two)
+    assert "alpha 0.05 over 2 comparisons by Holm, if replies" in power_of(three)
+
+    def gap(design):
+        return int(re.search("detect a ([0-9]+)-point", power_of(design))[1])
+
+    assert gap(three) > gap(two)
 
 
 def test_pairs_on_too_few_prompts_promise_no_test_and_say_why_there_is_none(make):

@@ -83,7 +83,7 @@ def test_own_questions_are_asked_refused_in_words_and_kept(site):
         assert words in page.text
     refused = post(client, page, gender="1", tongues=["1", "2"], age="7")
     assert refused.status_code == 422
-    assert "Please write a number from 18 to 110: How old are you?" in refused.text
+    assert "Please write a number from 18 to 110, with no marks between thousands: How old are you?" in refused.text
     assert 'value="7"' in refused.text  # what was filled in stays
     assert refused.text.count(" checked") == 3
     refused = post(client, refused, gender="1", tongues="1", age="")

@@ -305,7 +305,7 @@ def test_a_release_names_what_five_share_and_nothing_rarer(participation, tmp_pa
 
 def test_the_command_asks_for_five_too(participation, tmp_path, eqlab, monkeypatch):
     asked = []
-    monkeypatch.setattr("eqlab.study.results.public.publish", lambda *given, times: asked.append(given[2]) or [])
+    monkeypatch.setattr("eqlab.study.results.public.publish", lambda *given, **_: asked.append(given[2]) or [])
     monkeypatch.setattr("eqlab.cli.study_data.begun_study", lambda *_: nullcontext(participation))
     assert eqlab("study", "publish", "study.toml").code == 0
     assert eqlab("study", "publish", "study.toml", "--smallest", 1).code == 2  # one person is no group
@@ -425,6 +425,24 @@ def test_replies_to_published_prompts_are_released_without_the_prompts_whoever_r
     others = [row for row in rows if row["benchmark"] == first.benchmark and row["item"] not in (prompt, "r")]
     assert others
     assert all(row["stimulus"] for row in others)
+
+
+@pytest.mark.parametrize(("source", "shown"), [("replies.csv", False), ("replies.csv:people", False), ("author", True)])
+def test_replies_from_a_table_are_for_raters_unless_their_writers_agreed(participation, tmp_path, source, shown):
+    """What people of a reply study had written went to everybody, word for word."""
+    finished(participation, ["computer"] * 5)
+    design = participation.design
+    participation.design = replace(design, study=replace(design.study, arms=(("a", source), ("b", "author"))))
+    for folder, replies in (("closed", False), ("open", True)):
+        publish(participation, tmp_path / folder, replies=replies)
+        rows = list(csv.DictReader(StringIO((tmp_path / folder / "questions.csv").read_text())))
+        own = {
+            arm: {bool(row["stimulus"]) for row in rows if json.loads(row["key"] or "{}").get("arm") == arm}
+            for arm in "ab"
+        }
+        assert own == {"a": {shown or replies}, "b": {True}}
+        told = json.loads((tmp_path / folder / "release.json").read_text())["left out"]
+        assert ("replies that came in a table" in told) == (not shown and not replies)
 
 
 def test_a_check_that_names_an_option_of_a_published_item_is_not_passed_on(participation, tmp_path):

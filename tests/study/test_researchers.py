@@ -275,7 +275,7 @@ def test_check_says_what_a_rating_study_finds():
     add little to that."""
     design = small_design(arms=("a", "b"), batches=10, size=10, people=3)
     assert power_of(design).startswith(
-        "With 30 raters per arm and 10 ratings each on 100 prompts, you have 80 % power to detect a 14-point difference"
+        "With 30 raters per arm and 10 ratings each on 100 prompts, you have about 80 % power to detect a 14-point "
     )
 
 

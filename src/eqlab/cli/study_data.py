@@ -250,6 +250,9 @@ def publish(
     times: Annotated[
         bool, typer.Option("--times", help="With the seconds on each page, in tens; nothing protects them.")
     ] = False,
+    replies: Annotated[
+        bool, typer.Option("--replies", help="With replies that came in tables: whoever wrote them must have agreed.")
+    ] = False,
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
@@ -261,7 +264,7 @@ def publish(
 
     with begun_study(file, store, data) as participation:
         done = read_audit(participation.store, participation.study.id)
-        for path in release(participation, output, smallest, times=times):
+        for path in release(participation, output, smallest, times=times, replies=replies):
             print_text(str(path))
     if any(entry.action == "published" for entry in done):
         print_text(

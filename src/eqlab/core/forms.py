@@ -4,6 +4,7 @@ every benchmark has a structured answer mode without code of its own. A form wit
 import math
 import random
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -235,14 +236,20 @@ def _settled(one: Field, value: Any) -> Any:
 
 def _number(one: Number, text: str) -> float | str | None:
     """A comma or a point may be the mark of decimals or of thousands. Where both readings are possible answers, nobody
-    guesses: it stays a text, which is refused."""
+    guesses: it stays a text, which is refused. Digits may be of any script: keyboards write their own."""
+    text = "".join(str(unicodedata.decimal(sign, sign)) for sign in unicodedata.normalize("NFKC", text))
+    text = text.translate(_ARABIC_MARKS)
     plain = text.replace(",", ".")
     read: list[float] = []
     if _DECIMAL.fullmatch(plain):
         read.append(float(plain) if "." in plain else int(plain))
     if _THOUSANDS.fullmatch(text):
         read.append(int(plain.replace(".", "")))
-    possible = [value for value in read if one.low <= value <= one.high] or read[:1]
+    possible = [value for value in read if one.low <= value <= one.high]
+    slip = _SLIP * max(abs(one.low), abs(one.high))
+    if possible and max(map(abs, read)) > max(map(abs, possible)) and max(map(abs, read)) <= slip:
+        return text  # too large by a slip, rather than three decimals
+    possible = possible or read[:1]
     return possible[0] if len(set(possible)) == 1 else (text or None)
 
 
@@ -270,6 +277,9 @@ def _range(one: Field) -> str:
 
 _WHOLE = re.compile(r"-?\d{1,6}", re.ASCII)
 _DECIMAL = re.compile(r"-?\d{1,12}(?:\.\d{1,6})?", re.ASCII)
+_SLIP = 100
+"""How many times larger than anything in its range a number may be that somebody meant."""
+_ARABIC_MARKS = str.maketrans("٫٬", ".,")
 _THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{3}){1,3}|(?:\.\d{3}){1,3})", re.ASCII)
 
 

@@ -14,6 +14,7 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Turn
 from eqlab.core.errors import EqlabError, StoreError
+from eqlab.core.moves import Unknown
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
 from eqlab.core.trials import Trial
@@ -192,6 +193,8 @@ class Conversations:
                     return
                 if outcome == "asked":
                     await asyncio.sleep(_POLL)  # another process is at it, or a crash has left it behind
+        except Unknown:  # erased while the model wrote
+            pass
         except Exception:  # noqa: BLE001 - whatever it is, the person is told and does not wait for ever
             _log.error("talk failed", exc_info=True)
             self._stuck[person] = (trial, "down")

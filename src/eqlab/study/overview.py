@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from statistics import mean
 
+from eqlab.benchmarks.common.people import first_step
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Several, Writing
 from eqlab.core.plural import many
@@ -199,10 +200,11 @@ def _power_in_sd(design: Design) -> str:
             f"With {many(people, 'person', 'people')}, the mean is known to within ±{width:.2f} SD of people ({level} "
             "interval)."
         )
+    alpha, named = first_step(alpha, len(design.arms))
     df = 2 * people - 2
     found = float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, _POWER)) * math.sqrt(2 / people)
     return (
         f"With {many(people, 'person', 'people')} per arm, you have 80 % power to detect a difference of "
         f"{found:.2f} SD "
-        f"of people (two-sided, alpha {alpha:g})."
+        f"of people (two-sided, {named})."
     )

@@ -381,6 +381,13 @@ def _answers(scale: Scale) -> tuple[int, ...]:
 # -- contrasts and templates, as every kind has them -----------------------------------------------------------------
 
 
+def first_step(alpha: float, arms: int) -> tuple[float, str]:
+    """The level at which one arm must differ from the reference where no other does, Holm's first step, and the words
+    for it: power is said of this."""
+    others = arms - 1
+    return alpha / others, f"alpha {alpha:g}" + (f" over {others} comparisons by Holm" if others > 1 else "")
+
+
 def corrected(found: "Sequence[Contrast]", planned: int) -> "tuple[Contrast, ...]":
     """Holm's correction over all that were planned: one that could not be estimated counts as p = 1, or the data would
     choose the family."""

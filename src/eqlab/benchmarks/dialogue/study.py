@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eqlab.benchmarks.common.people import contrast_table, instructed, template
+from eqlab.benchmarks.common.people import contrast_table, first_step, instructed, template
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.dialogue.benchmark import Dialogue
 from eqlab.benchmarks.dialogue.people_result import RATED, contrasts, people_result
@@ -103,8 +103,12 @@ WORDS: Mapping[str, str] = {
 }
 
 
-_SD = 20.0
+SD_PEOPLE = 20.0
 """Of people's final emotion around what the opening tells, for power: a guess that the first study should correct."""
+_POINTS = 100
+"""Between the worst and the best that anybody can feel."""
+_FEWEST = 3
+"""People in an arm of which the planned test knows anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,15 +248,13 @@ class TalkStudy:
         people = min(design.sizes.values())
         if len(design.arms) < 2 or terms_of(design.study).person == "listener" or people < 2:
             return ""
-        from eqlab.analysis.special import stdtrit
-
-        df = 2 * people - 3
-        alpha = design.study.analysis.alpha
-        gap = float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, 0.8)) * _SD * math.sqrt(2 / people)
+        alpha, level = first_step(design.study.analysis.alpha, len(design.arms))
+        gap, size = found_in_talks(people, alpha), f"With {many(people, 'person', 'people')} per arm, "
+        if gap > _POINTS:
+            return f"{size}no difference in final emotion can be detected with 80 % power."
         return (
-            f"With {many(people, 'person', 'people')} per arm, you have 80 % power to detect a "
-            f"{gap:.0f}-point difference in final emotion "
-            f"(two-sided, alpha {alpha:g}, if people differ by an SD of {_SD:g} given their emotion at the start)."
+            f"{size}you have about 80 % power to detect a {gap:.0f}-point difference in final emotion "
+            f"(two-sided, {level}, if people differ by an SD of {SD_PEOPLE:g} given their emotion at the start)."
         )
 
     def simulated(self, design: Design, truth: Truth, seed: int) -> "Talkers":
@@ -299,6 +301,18 @@ def terms_of(study: Study) -> TalkTerms:
     if study.talk is None:
         raise UsageError(f"Study '{study.id}' says nothing about its talks.", "Add a table [talk].")
     return study.talk
+
+
+def found_in_talks(people: int, alpha: float) -> float:
+    """The gap that the planned test finds with about 80 % power: (c·t_α/2 + t_power)·SE. c is by how much HC3 takes its
+    error for larger than it is, at the leverage of one of so few; the start is spread unevenly over two small arms."""
+    from eqlab.analysis.special import stdtrit
+
+    if people < _FEWEST:
+        return math.inf
+    df = (2 * people - 3) * (1 - 1.5 / people)
+    se = SD_PEOPLE * math.sqrt(2 / people * (1 + 1 / (2 * people - 4)))
+    return float(stdtrit(df, 1 - alpha / 2) / math.sqrt(1 - 2 / people) + stdtrit(df, 0.8)) * se
 
 
 def planned_words(found: Sequence[Contrast], alpha: float) -> str:

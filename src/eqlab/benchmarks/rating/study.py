@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from eqlab.analysis.power import SD_REPLY, StudySize, deciding_model
-from eqlab.benchmarks.common.people import instructed, template
+from eqlab.benchmarks.common.people import first_step, instructed, template
 from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.benchmarks.empathy.replies import manners
 from eqlab.benchmarks.options import read_options
@@ -50,6 +50,8 @@ from eqlab.core.study import Study
 from eqlab.core.trials import Trial
 
 TEQ = "TEQ Overall"
+_FAR = 0.33
+"""A gap in P(Good) beyond which a small study's ratings fall apart by arm: the model has no estimate, or a wide one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +100,18 @@ class RatingStudy:
         if len(design.arms) < 2 or design.study.scales or design.study.design.arms_per_person > 1:
             return ""
         each = round(sum(len(batch.trials) for batch in design.batches) / len(design.batches))
-        alpha = design.study.analysis.alpha
+        alpha, level = first_step(design.study.analysis.alpha, len(design.arms))
         prompts = _prompts(design)
         seen = StudySize()
         model = deciding_model(seen.baseline, prompts, max(each, 1), alpha=alpha)
         gap = model.minimum_gap(seen.baseline, people, 0.8)
         most = model.minimum_gap(seen.baseline, 1_000_000, 0.8)
         size = f"With {many(people, 'rater')} per arm and {many(each, 'rating')} each on {many(prompts, 'prompt')}, "
-        if gap is None:
-            return f"{size}no difference in P(Good) can be detected with 80 % power."
+        if gap is None or gap > _FAR:
+            return f"{size}no difference in P(Good) can be detected with 80 % power. Add raters and prompts."
         text = (
-            f"{size}you have 80 % power to detect a {100 * gap:.0f}-point difference in P(Good) (two-sided, alpha "
-            f"{alpha:g}, if replies differ by {SD_REPLY:g} log-odds)."
+            f"{size}you have about 80 % power to detect a {100 * gap:.0f}-point difference in P(Good) (two-sided, "
+            f"{level}, if replies differ by {SD_REPLY:g} log-odds)."
         )
         if most is not None and most > 0.8 * gap:
             text += f" More raters help little: {100 * most:.0f} points is the limit for any number. Add prompts."
@@ -328,9 +330,10 @@ class PairwiseStudy:
         """A log-odds of m independent choices has a standard error of 2/√m near even odds."""
         from eqlab.analysis.special import expit, ndtri
 
-        arms, alpha = len(design.study.arms), design.study.analysis.alpha
+        arms = len(design.study.arms)
         if arms < 2:
             return ""
+        alpha, level = first_step(design.study.analysis.alpha, arms)
         if why := untestable(_prompts(design)):
             return why
         shown = sum(len(batch.trials) for batch in design.batches) * design.study.places.people_per_batch
@@ -338,7 +341,7 @@ class PairwiseStudy:
         won = 100 * float(expit((ndtri(1 - alpha / 2) + ndtri(0.8)) * 2 / meet**0.5))
         return (
             f"With {many(meet, 'choice')} between every two arms, you have at most 80 % power to detect a preference "
-            f"of {won:.0f} to {100 - won:.0f} (two-sided, alpha {alpha:g}; ties, and choices by the same person, "
+            f"of {won:.0f} to {100 - won:.0f} (two-sided, {level}; ties, and choices by the same person, "
             "lower it)."
         )
 

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, sel
 from eqlab.core.design import Design
 from eqlab.core.moves import State, Unknown
 from eqlab.core.runs import PERSON, SIMULATED, is_simulated
-from eqlab.core.trials import Trial
+from eqlab.core.trials import Trial, from_json
 from eqlab.store.engine import (
     despite_deadlock,
     erase_in_copies,
@@ -83,16 +83,16 @@ def read_records(store: Store, design: Design, at: Connection | None = None) -> 
         ).all()
         given = _answers(connection, design.run.id)
         links, audit = read_chain(connection, design.study.id), audit_of(connection, design.study.id)
-    turns = {row.trial_id for own in given.values() for row in own} - set(design.trials)
-    return Records(tuple(everybody), given, happened, _turns(store, sorted(turns)), links, audit)
+        turns = {row.trial_id for own in given.values() for row in own} - set(design.trials)
+        said = _turns(connection, sorted(turns))  # somebody who is erased a moment later takes theirs along
+    return Records(tuple(everybody), given, happened, said, links, audit)
 
 
-def _turns(store: Store, ids: Sequence[str]) -> dict[str, Trial]:
+def _turns(connection: Connection, ids: Sequence[str]) -> dict[str, Trial]:
     found: dict[str, Trial] = {}
     for start in range(0, len(ids), _PAGE):
-        page = ids[start : start + _PAGE]
-        known = store.trials(page)
-        found |= {one: known[one] for one in page}
+        page = select(trials.c.id, trials.c.body).where(trials.c.id.in_(ids[start : start + _PAGE]))
+        found |= {row.id: from_json(row.body, row.id) for row in connection.execute(page)}
     return found
 
 

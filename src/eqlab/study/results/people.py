@@ -9,7 +9,7 @@ into it and an empty column to decide in. Filled in, the table is a source of re
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,7 +113,8 @@ class Signals:
 def signals(participation: Participation) -> list[Signals]:
     """Of everybody who answered a page, in the order of arrival."""
     participants = read_participants(participation)
-    texts = {person.person: list(_texts(person, participants)) for person in participants.people}
+    counted = _pasted(participants)
+    texts = {person.person: list(_texts(person, counted)) for person in participants.people}
     every = [reply for text in texts.values() for reply in text]
     marks = dict(zip(map(id, every), moderation_marks(every, 0), strict=True))
     models = _model_replies(participation) if every else {}
@@ -128,7 +129,9 @@ def signals(participation: Participation) -> list[Signals]:
             (likeness(reply.reply, said) for reply in replies for said in models.get(reply.prompt, ())), default=None
         )
         characters = sum(len(reply.reply) for reply in replies if reply.pasted is not None)
-        pasted = min(1.0, sum(reply.pasted or 0 for reply in replies) / characters) if characters else None
+        # what was pasted and taken out again is not in the text
+        inside = sum(min(reply.pasted or 0, len(reply.reply)) for reply in replies)
+        pasted = inside / characters if characters else None
         flags = (
             ("pasted", "pasted" in found),
             ("typed too fast", "typed_too_fast" in found),
@@ -161,10 +164,9 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def _texts(person: Participant, participants: Participants) -> Iterator[WrittenReply]:
+def _texts(person: Participant, pasted: Mapping[tuple[Any, Any, Any], int]) -> Iterator[WrittenReply]:
     """What somebody wrote of their own in longer fields, of answers that count, and in talks: not the words that checks
     tell everybody to write. A talk's turns have no time of their own."""
-    pasted = _pasted(participants)
     for one in person.counted:
         if one.kind not in ("trial", "question"):
             continue

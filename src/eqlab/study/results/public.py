@@ -26,6 +26,7 @@ from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
+from eqlab.study.kinds import find_kind
 from eqlab.study.results.analysis import StudyAnalysis, analyse_unseen, log_look
 from eqlab.study.results.bundle import STUDY, summary
 from eqlab.study.results.export import ANSWERS, PARTICIPANTS, QUESTIONS, RELEASE, TALKS, public_talk_rows
@@ -60,10 +61,17 @@ _UNPROTECTED = (
 
 
 def publish(
-    participation: Participation, folder: Path, smallest: int = SMALLEST, who: str = "", *, times: bool = False
+    participation: Participation,
+    folder: Path,
+    smallest: int = SMALLEST,
+    who: str = "",
+    *,
+    times: bool = False,
+    replies: bool = False,
 ) -> list[Path]:
     """Write the public release: people, answers, what was asked, and what came of the analysis. `times`: with the
-    seconds on each page, in tens, which nothing protects. One that is refused is kept as a look, and as no release."""
+    seconds on each page, in tens, which nothing protects. `replies`: with those that came in tables, which people may
+    have written. One that is refused is kept as a look, and as no release."""
     if (folder / STUDY).exists():
         raise UsageError(
             f"{folder} holds an export, with names and times that must not be published.",
@@ -72,7 +80,7 @@ def publish(
     analysis, _, participants = analyse_unseen(participation)
     action = "analysed"
     try:
-        content = _release(analysis, participants, smallest, participation.store, times=times)
+        content = _release(analysis, participants, smallest, participation.store, times=times, replies=replies)
         action = "published"
     finally:
         log_look(participation, who, action, analysis.standing)
@@ -82,7 +90,7 @@ def publish(
 
 
 def _release(
-    analysis: StudyAnalysis, participants: Participants, smallest: int, store: Store, *, times: bool
+    analysis: StudyAnalysis, participants: Participants, smallest: int, store: Store, *, times: bool, replies: bool
 ) -> dict[str, bytes | str]:
     """The files of a release; refused where they would not keep their promise."""
     import polars as pl
@@ -125,7 +133,8 @@ def _release(
     known = [inferred[person.person] for person in people]
     candidates = traits_of(people)
     traits = coarsen(candidates, smallest, known)
-    withheld = _of_others(design, store)
+    published, private = _of_others(design, store), frozenset() if replies else _in_tables(design, store)
+    withheld = _with_repeats(design, published | private)
     tables = {
         "people": public_people(people, names, traits, known),
         "answers": public_answers(people, names, times=times),
@@ -148,7 +157,8 @@ def _release(
         "unprotected": _UNPROTECTED + ("; the seconds on each page, in tens" if times else ""),
         "left out": "dates, what people wrote, numbers that they gave of themselves, answers to the quiz and to checks"
         + ("" if times else ", the seconds on each page")
-        + (", texts and keys of published items, which are not ours to pass on" if withheld else ""),
+        + (", texts and keys of published items, which are not ours to pass on" if published else "")
+        + (", replies that came in a table, which people may have written, with their prompts" if private else ""),
         **{name: value for name, value in summary(analysis).items() if name != "excluded"},
     }
     about = json.dumps(told, ensure_ascii=False, indent=1) + "\n"
@@ -388,7 +398,10 @@ _OF_THE_DESIGN = ("arm", "arms", "prompt", "words", "repeats")
 """What a key holds of the study itself: whose reply a page showed."""
 
 
-_WITHHELD = {"stimulus": "; empty of published items", "key": "; of published items whose reply it was, and no more"}
+_WITHHELD = {
+    "stimulus": "; empty of published items and of replies from tables",
+    "key": "; of these whose reply it was, and no more",
+}
 
 
 def _of_others(design: Design, store: Store) -> frozenset[str]:
@@ -397,12 +410,32 @@ def _of_others(design: Design, store: Store) -> frozenset[str]:
     if any(_on_published(source, store) for _, source in design.study.arms):
         theirs |= {one.name for one in design.run.benchmarks}
     asked = design.trials.values()
-    own = {one.id: one.stimulus for one in asked if one.benchmark in theirs or any(map(is_published, one.items))}
-    texts = {text for text in own.values() if text}
-    texts |= {label for one in asked if one.id in own for label in _options(one) if len(label.split()) > _A_FEW}
-    others = [one for one in asked if one.id not in own]  # shown once more, or as a check
-    again = {one.id for one in others if one.stimulus in texts or any(text in one.stimulus for text in texts)}
-    return frozenset(own) | again
+    return frozenset(one.id for one in asked if one.benchmark in theirs or any(map(is_published, one.items)))
+
+
+def _in_tables(design: Design, store: Store) -> frozenset[str]:
+    """Pages with a reply that came in a table: people may have written it, who let raters read it and nobody else."""
+    if find_kind(design.study.kind).form().arms != "replies":
+        return frozenset()
+    arms = {name for name, source in design.study.arms if _is_table(source, store)}
+    return frozenset(one.id for one in design.trials.values() if arms & {one.key.get("arm"), *one.key.get("arms", ())})
+
+
+def _is_table(source: str, store: Store) -> bool:
+    where = source.partition(":")[0]
+    return where not in _NO_TABLES and not any(run.startswith(where) for run in store.run_ids())
+
+
+_NO_TABLES = ("author", "published")
+
+
+def _with_repeats(design: Design, own: frozenset[str]) -> frozenset[str]:
+    """These pages, and those that show their words once more, as a repeat or as a check."""
+    shown = [one for one in design.trials.values() if one.id in own]
+    texts = {one.stimulus for one in shown} - {""}
+    texts |= {label for one in shown for label in _options(one) if len(label.split()) > _A_FEW}
+    others = [one for one in design.trials.values() if one.id not in own]
+    return own | {one.id for one in others if any(text in one.stimulus for text in texts)}
 
 
 _A_FEW = 3
