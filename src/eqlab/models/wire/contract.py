@@ -16,6 +16,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal, Protocol
 
+import msgspec
+import orjson
+
 from eqlab.core.environment import entry_points
 from eqlab.core.errors import UsageError, did_you_mean
 from eqlab.models.chat import ChatReply, ChatRequest
@@ -31,6 +34,13 @@ def unambiguous(raw: bytes | str) -> Any:
     """Raises ValueError where an answer could be one thing or another. A value beats none, and may be said again."""
     if isinstance(raw, str):
         return json.loads(raw, object_pairs_hook=_one_meaning)
+    try:
+        found = orjson.loads(raw)
+        # A name that stands twice is there once in what was read, and with it at least two quotation marks are gone.
+        if b"\\u0022" not in raw and raw.count(b'"') == orjson.dumps(found).count(b'"'):
+            return found
+    except (ValueError, TypeError):  # other letters, halves of one, NaN: the standard library knows more
+        pass
     return _DECODER.decode(raw.decode(json.detect_encoding(raw), "surrogatepass"))
 
 
@@ -89,13 +99,15 @@ def believed(reply: ChatReply, request: ChatRequest) -> ChatReply:
             odd["reported_in"] = reply.tokens_in
     if reply.tokens_out is not None:
         written = reply.text + reply.reasoning
+        if len(written) <= _CHARACTERS_A_TOKEN * reply.tokens_out and reply.tokens_out <= _SERVERS_OWN and not odd:
+            return reply
         most = max(reply.sent.get("room") or 0, len(written.encode("utf-8", "replace")))
         most += reply.usage.get("reasoning_tokens", 0) + _SERVERS_OWN
         if not len(written) / _CHARACTERS_A_TOKEN <= reply.tokens_out <= most:
             odd["reported_out"] = reply.tokens_out
     if not odd:
         return reply
-    return replace(
+    return msgspec.structs.replace(
         reply,
         tokens_in=None if "reported_in" in odd else reply.tokens_in,
         tokens_out=None if "reported_out" in odd else reply.tokens_out,
@@ -240,8 +252,7 @@ class Adaptation:
                 return "replies are streamed"
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(msgspec.Struct, frozen=True):
     """What is posted."""
 
     path: str
@@ -255,8 +266,7 @@ class Outgoing:
     """What was known of the model when this was built; a refusal is held against it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(msgspec.Struct, frozen=True):
     """What came back: a whole body, or a whole stream of events."""
 
     status: int
