@@ -48,7 +48,7 @@ _LONGEST_BACKOFF = 15.0
 _MOST_CHANGES = 24
 _TOLD = 30.0
 """Seconds of a pause from which on the user is told."""
-_ALONE_NEAR, _ALONE_FAR = 0.2, 2.0
+_ALONE_NEAR, _ALONE_FAR = 0.1, 2.0
 """Seconds that a model's first request has for itself, by where the server is: long enough to be refused."""
 
 
@@ -381,8 +381,8 @@ class HttpChat:
             body = orjson.dumps(outgoing.body) if not outgoing.request.extra else _as_json(outgoing.body)
         except TypeError:  # half a letter, which it refuses
             body = _as_json(outgoing.body)
-        question = outgoing.request.messages
-        return await self._transport.post(self._endpoint.base_url + outgoing.path, outgoing.headers, body, question)
+        url, question = self._endpoint.base_url + outgoing.path, outgoing.request.messages
+        return await self._transport.request("POST", url, outgoing.headers, body, question=question)
 
     async def _is_there(self) -> bool:
         headers = {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}

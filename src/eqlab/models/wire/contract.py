@@ -34,14 +34,20 @@ def unambiguous(raw: bytes | str) -> Any:
     """Raises ValueError where an answer could be one thing or another. A value beats none, and may be said again."""
     if isinstance(raw, str):
         return json.loads(raw, object_pairs_hook=_one_meaning)
+    found = _read_plainly(raw)
+    return found[0] if found is not None else _DECODER.decode(raw.decode(json.detect_encoding(raw), "surrogatepass"))
+
+
+def _read_plainly(*texts: bytes) -> list[Any] | None:
+    """What these texts say, where no name stands twice in an object: it would be there once in what was read, and with
+    it two quotation marks or more would be gone. None where one does, where a quotation mark is written by its number,
+    and for what the standard library alone knows: other encodings, halves of letters, NaN."""
+    raw = b"\n".join(texts)
     try:
-        found = orjson.loads(raw)
-        # A name that stands twice is there once in what was read, and with it at least two quotation marks are gone.
-        if b"\\u0022" not in raw and raw.count(b'"') == orjson.dumps(found).count(b'"'):
-            return found
-    except (ValueError, TypeError):  # other letters, halves of one, NaN: the standard library knows more
-        pass
-    return _DECODER.decode(raw.decode(json.detect_encoding(raw), "surrogatepass"))
+        found = [orjson.loads(text) for text in texts]
+        return found if b"\\u0022" not in raw and raw.count(b'"') == orjson.dumps(found).count(b'"') else None
+    except (ValueError, TypeError):
+        return None
 
 
 def without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -154,10 +160,10 @@ def events(raw: bytes) -> Iterator[dict[str, Any]]:
     found = list(_data(raw.removeprefix(BOM_UTF8)))
     if len(found) > 3 and found[::2] == found[1::2]:
         raise ValueError("every event of the stream comes twice")
-    for data in found:
-        for one in _objects(data):
-            if isinstance(one, dict):
-                yield one
+    pieces = _read_plainly(*found)
+    for one in pieces if pieces is not None else (one for data in found for one in _objects(data)):
+        if isinstance(one, dict):
+            yield one
 
 
 def _data(raw: bytes) -> Iterator[bytes]:
