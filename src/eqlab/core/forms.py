@@ -5,8 +5,10 @@ import math
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from eqlab.core.values import dataclass
 
 Problem = Literal["", "missing", "off", "short", "long"]
 

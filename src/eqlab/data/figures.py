@@ -3,13 +3,14 @@ and the references. No dialogue and no reply: those are fetched (`eqlab data fet
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from eqlab.core.errors import DataError
+from eqlab.core.values import dataclass
 
 FILE = "eqbench_figures.json"
 FORMAT = 1

@@ -2,7 +2,7 @@
 the package, so a run of some of the published questions has its place among them at once."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from eqlab.comparison.sentences import listed
 from eqlab.core.plural import many
 from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
+from eqlab.core.values import dataclass
 from eqlab.data.figures import Figures, ModelFigures, published_figures
 from eqlab.publish.groups import Group, Row, RunRecord, benchmark_config, group
 from eqlab.store.reader import StoredRun

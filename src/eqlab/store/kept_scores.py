@@ -8,7 +8,7 @@ import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from itertools import repeat, starmap
@@ -22,6 +22,7 @@ from msgspec import structs
 
 from eqlab.core.environment import data_folder, default_store
 from eqlab.core.results import ItemScore, Result
+from eqlab.core.values import dataclass
 from eqlab.store.location import store_key
 
 Key = tuple[str, str, str, str]

@@ -5,7 +5,6 @@ Plain SQL with named parameters, for sqlite3 and SQLAlchemy alike: `eqlab runs s
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,6 +17,7 @@ from eqlab.core.runs import PEOPLE, PERSON, SIMULATED, RunConfig, config_from_js
 from eqlab.core.settings import without_secrets
 from eqlab.core.trials import Trial, from_json
 from eqlab.core.usage import Use
+from eqlab.core.values import dataclass
 from eqlab.store.location import damaged, sound
 
 _ANSWER = ", ".join(

@@ -8,7 +8,7 @@ study needs. What they wrote is moderated before anybody reads it (`eqlab study 
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import msgspec
@@ -49,6 +49,7 @@ from eqlab.core.runs import OWN, PEOPLE
 from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
 from eqlab.core.study import Checks, Study
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab study init rating')"
 

@@ -4,7 +4,6 @@ file, or from the figures that ship with the package. The one reader of publishe
 import hashlib
 import json
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from eqlab.benchmarks.common.reading import is_refusal
@@ -18,6 +17,7 @@ from eqlab.core.errors import DataError
 from eqlab.core.forms import Form
 from eqlab.core.results import Result
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.data.figures import FigureQuestion, Figures, ModelFigures
 
 PUBLISHED = "published"

@@ -11,13 +11,14 @@ other."""
 import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal, Protocol
 
 from eqlab.core.environment import entry_points
 from eqlab.core.errors import UsageError, did_you_mean
+from eqlab.core.values import dataclass
 from eqlab.models.chat import ChatReply, ChatRequest
 
 _CHAT = ("choices", "message", "delta", "content", "text", "refusal", "finish_reason", "index")
