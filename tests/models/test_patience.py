@@ -329,8 +329,8 @@ class Slots:
 
     async def ask(self, lost=False):
         try:
-            async with asyncio.timeout(120.0) as limit:
-                mine = self.silences.sent(limit)
+            async with asyncio.timeout(None) as limit:
+                mine = self.silences.sent(lambda: limit.reschedule(0.0))
                 whole = False
                 try:
                     async with contextlib.AsyncExitStack() as held:

@@ -12,6 +12,7 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -26,6 +27,7 @@ from aiohttp.http_parser import RawResponseMessage
 from multidict import CIMultiDict
 from yarl import URL
 
+from eqlab.models.plain_reply import PlainReply, State
 from eqlab.models.reply_identity import ConnectionReplies, Ids, Order, ServerReplies
 
 _KEPT = 75.0
@@ -112,21 +114,71 @@ class RequestTarget:
         return b"%b\r\nContent-Length: %d\r\n\r\n%b" % (self._head, len(body), body)
 
 
-class _WatchedProtocol(ResponseHandler):
-    """Tells when something comes over a connection that rests."""
+class _Protocol(ResponseHandler):
+    """Wakes who has asked when the reply is whole, or turns out to be none that is plain: then it is read as aiohttp
+    reads it. Tells when something comes over a connection that rests."""
 
     on_data: Callable[[], None] | None = None
+    """Hears that something has come: a part of a reply, or what nobody asked for."""
+    _reply: PlainReply | None = None
+    _asker: asyncio.Future[PlainReply | None]
+
+    def ask(self, question: bytes, largest: int, on_part: Callable[[], None]) -> "asyncio.Future[PlainReply | None]":
+        """The reply to this; None where it is to be read with `read`."""
+        if self.transport is None or self.transport.is_closing():
+            raise aiohttp.ClientConnectionResetError("the connection is closed")
+        self._parser, self._reply, self.on_data = None, PlainReply(largest), on_part
+        self._asker = self._loop.create_future()
+        self.transport.write(question)
+        return self._asker
+
+    def give_up(self) -> None:
+        """The time of the question is over."""
+        if not self._asker.done():
+            self._asker.set_exception(TimeoutError())
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+        reply = self._reply
+        if reply is None:
+            self._parse(data)
+        elif (state := reply.add(data)) is State.WHOLE:
+            self._end(reply)
+            return
+        elif state is State.ODD:
+            self._parse(bytes(reply.raw))
+            self._end(None)
         if self.on_data is not None:
             self.on_data()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self._reply is not None and self._reply.raw:
+            self._parse(bytes(self._reply.raw))
+        super().connection_lost(exc)
+        if self._reply is not None:
+            self._end(None)
+
+    def _parse(self, data: bytes) -> None:
+        if self._parser is None:
+            self.set_response_params(
+                read_until_eof=True,
+                auto_decompress=False,  # it would unpack a bomb whole, before anybody can look
+                max_field_size=_HEADER,
+                max_headers=_HEADERS,
+            )
+        super().data_received(data)
+
+    def _end(self, reply: PlainReply | None) -> None:
+        self._reply = None
+        if reply is not None:
+            self.on_data = None
+        if not self._asker.done():
+            self._asker.set_result(reply)
 
 
 class _Connector(aiohttp.TCPConnector):
     def __init__(self) -> None:
         super().__init__(limit=0, resolver=NameResolver(), use_dns_cache=False, socket_factory=probed_socket)
-        self._factory = partial(_WatchedProtocol, loop=asyncio.get_running_loop())  # type: ignore[assignment]
+        self._factory = partial(_Protocol, loop=asyncio.get_running_loop())  # type: ignore[assignment]
 
 
 class PooledConnection:
@@ -142,14 +194,15 @@ class PooledConnection:
         self.heard = ConnectionReplies()
         self.idle_since = 0.0
 
-    def attach(self, connection: Connection) -> None:
-        self._connection, self.protocol = connection, connection.protocol
-        if connection.transport is not None:
-            self._socket.register(connection.transport.get_extra_info("socket").fileno(), select.POLLIN)
+    def attach(self, made: "Connection | _Protocol") -> None:
+        """`made`: by aiohttp, which wants it back, or by ourselves."""
+        self._connection, self.protocol = (None, made) if isinstance(made, _Protocol) else (made, made.protocol)
+        if made.transport is not None:
+            self._socket.register(made.transport.get_extra_info("socket").fileno(), select.POLLIN)
 
     def watch(self, on_data: Callable[[], None] | None) -> None:
         """Whom to tell that something has come though nobody has asked."""
-        if isinstance(self.protocol, _WatchedProtocol):
+        if isinstance(self.protocol, _Protocol):
             self.protocol.on_data = on_data
 
     @property
@@ -157,20 +210,24 @@ class PooledConnection:
         """Whether nothing lies unread in its socket."""
         return self.protocol is not None and self.protocol.is_connected() and not self._socket.poll(0)
 
-    async def ask(self, question: bytes) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
-        """The head of the reply to this, and its body, which may still be on its way."""
-        protocol = self.protocol
-        if protocol is None or protocol.transport is None or protocol.transport.is_closing():
-            raise aiohttp.ClientConnectionResetError("the connection is closed")
-        protocol.set_response_params(
-            read_until_eof=True,
-            auto_decompress=False,  # it would unpack a bomb whole, before anybody can look
-            max_field_size=_HEADER,
-            max_headers=_HEADERS,
-        )
-        protocol.transport.write(question)
+    def ask(self, question: bytes, largest: int, on_part: Callable[[], None]) -> "asyncio.Future[PlainReply | None]":
+        """The reply to this, whole; None where it is not a plain one: then `read` has it. `on_part` hears of every part
+        of it that is not the last."""
+        if not isinstance(self.protocol, _Protocol):
+            raise aiohttp.ClientConnectionResetError("it was never connected")
+        return self.protocol.ask(question, largest, on_part)
+
+    def give_up(self) -> None:
+        """The time of the question is over: who has asked hears of it."""
+        if isinstance(self.protocol, _Protocol):
+            self.protocol.give_up()
+
+    async def read(self) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+        """The head of a reply that is not plain, and its body, which may still be on its way."""
+        if self.protocol is None:
+            raise aiohttp.ClientConnectionResetError("it was never connected")
         while True:
-            message, body = await protocol.read()
+            message, body = await self.protocol.read()
             if message.code == 101 or not 100 <= message.code < 200:
                 return message, body
 
@@ -204,13 +261,14 @@ class PooledConnection:
         gone."""
         self.watch(None)
         connection, self._connection = self._connection, None
-        if connection is None or connection.protocol is None:
+        protocol = self.protocol if connection is None else connection.protocol
+        if not isinstance(protocol, ResponseHandler) and connection is None:
             return None
-        protocol = connection.protocol
-        gone = protocol.closed
-        if protocol.transport is not None:
+        gone = None if protocol is None else protocol.closed
+        if protocol is not None and protocol.transport is not None:
             protocol.abort()
-        connection.close()
+        if connection is not None:
+            connection.close()
         return gone
 
     async def close(self) -> None:
@@ -231,6 +289,8 @@ class ConnectionPool:
         self._opening = 0
         self._connector: _Connector | None = None
         """Makes connections, and keeps none."""
+        self._reached: dict[str, tuple[float, tuple[int, Any]]] = {}
+        """By origin: when it was last connected to by its name, and where."""
         self._stirred: set[PooledConnection] = set()
         """Those among them over which something has come."""
         self._number = 0
@@ -266,9 +326,34 @@ class ConnectionPool:
         return PooledConnection(origin)
 
     async def connect(self, connection: PooledConnection, target: RequestTarget) -> None:
+        """A server that was reached a moment ago is connected to where it was, in a tenth of the time; whatever fails
+        there, and whatever goes through a proxy or TLS, is aiohttp's."""
+        at, address = self._reached.get(connection.origin, (0.0, None))
+        if address is not None and time.monotonic() - at < NameResolver._FRESH:
+            with suppress(OSError):  # a time-out is one
+                connection.attach(await self._connect_again(address))
+                return
         if self._connector is None:  # made late: it belongs to the running event loop
             self._connector = _Connector()
-        connection.attach(await self._connector.connect(target.request, [], self._timeout))
+        made = await self._connector.connect(target.request, [], self._timeout)
+        connection.attach(made)
+        if target.request.proxy is None and not target.request.is_ssl() and made.transport is not None:
+            line = made.transport.get_extra_info("socket")
+            self._reached[connection.origin] = time.monotonic(), (line.family, line.getpeername())
+
+    async def _connect_again(self, address: tuple[int, Any]) -> _Protocol:
+        family, place = address
+        loop = asyncio.get_running_loop()
+        line = probed_socket((family, socket.SOCK_STREAM, 0))
+        try:
+            line.setblocking(False)
+            async with asyncio.timeout(self._timeout.sock_connect):
+                await loop.sock_connect(line, place)
+            _, protocol = await loop.create_connection(partial(_Protocol, loop=loop), sock=line)
+        except BaseException:
+            line.close()
+            raise
+        return protocol
 
     async def connect_ahead(self, origin: str, target: RequestTarget, most: int) -> None:
         """One connection for a question that will be asked soon, unless so many are there. Where none can be made, the

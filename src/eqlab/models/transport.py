@@ -12,7 +12,7 @@ import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Hashable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -40,18 +40,20 @@ _OVERTAKEN = 8
 """Requests sent later that may be answered sooner: from then on a silent one is taken for lost, not for queued."""
 
 
-class _Unheard:
-    """A request of which nothing has come back, and until when that is waited for."""
+class _Awaited:
+    """A request under way, and until when it is waited for."""
 
-    __slots__ = ("ahead", "answered", "end", "limit")
+    __slots__ = ("ahead", "answered", "deadline", "end", "give_up", "heard")
 
-    def __init__(self, limit: asyncio.Timeout, end: float, ahead: int, answered: int) -> None:
-        self.limit, self.end, self.ahead, self.answered = limit, end, ahead, answered
+    def __init__(self, give_up: Callable[[], None], deadline: float, end: float, ahead: int, answered: int) -> None:
+        self.give_up, self.deadline, self.end, self.ahead, self.answered = give_up, deadline, end, ahead, answered
+        self.heard = False
+        """Whether something of its reply has come."""
 
 
 class Silences:
     """Silence is the server's, not a connection's: while it answers others, or says that it is there, a request that
-    waits in its queue, or whose prompt is still being read, is not given up."""
+    waits in its queue, or whose prompt is still being read, is not given up. One timer serves all requests."""
 
     def __init__(self, silence: float) -> None:
         self.silence = silence
@@ -59,45 +61,71 @@ class Silences:
         """Asks whether the server is there; None where nobody can be asked."""
         self.slow: Callable[[], None] = lambda: None
         """Called when a probe kept a request alive."""
-        self._unheard: set[_Unheard] = set()
+        self._awaited: set[_Awaited] = set()
+        self._unheard = 0
+        """Those of which nothing has come."""
         self._answered = 0
         self._heard_at = self._extended_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        """No later than the first deadline: those that are set while it runs lie behind it."""
         self._glance: asyncio.TimerHandle | None = None
         self._probing: asyncio.Task[None] | None = None
 
-    def sent(self, limit: asyncio.Timeout, whole: float = math.inf) -> _Unheard:
-        """`whole`: seconds that all of the reply may take."""
+    def sent(self, give_up: Callable[[], None], whole: float = math.inf) -> _Awaited:
+        """`give_up` is called when it has been silent for too long; `whole`: seconds that all of the reply may take."""
         loop = asyncio.get_running_loop()
-        mine = _Unheard(limit, loop.time() + whole, len(self._unheard), self._answered)
-        self._unheard.add(mine)
+        now = loop.time()
+        mine = _Awaited(give_up, now + self.silence, now + whole, self._unheard, self._answered)
+        self._awaited.add(mine)
+        self._unheard += 1
+        if self._timer is None:
+            self._timer = loop.call_at(mine.deadline, self._expire)
         if self.probe is not None and self._glance is None:
             self._glance = loop.call_later(self.silence / 2, self._look)
         return mine
 
-    def heard(self, mine: _Unheard, more: bool = True) -> None:
-        """A part of a reply has come: of this one, and a sign of life for those that wait. `more`: there is more of
-        it to wait for."""
+    def heard(self, mine: _Awaited) -> None:
+        """A part of a reply has come: of this one, and a sign of life for those that wait."""
         now = asyncio.get_running_loop().time()
-        self._unheard.discard(mine)
-        if more:
-            mine.limit.reschedule(min(now + self.silence, mine.end))
+        self._notice(mine)
+        mine.deadline = min(now + self.silence, mine.end)
         self._alive(now)
 
-    def over(self, mine: _Unheard, answered: bool) -> None:
-        self._unheard.discard(mine)
-        self._answered += answered
+    def over(self, mine: _Awaited, answered: bool) -> None:
+        self._notice(mine)
+        self._awaited.discard(mine)
+        if answered:
+            self._answered += 1
+            self._alive(asyncio.get_running_loop().time())
         if not self._unheard and self._glance is not None:
             self._glance.cancel()
             self._glance = None
+        if not self._awaited and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _notice(self, mine: _Awaited) -> None:
+        if not mine.heard:
+            mine.heard = True
+            self._unheard -= 1
 
     def _alive(self, now: float) -> None:
         self._heard_at = now
         if now - self._extended_at < self.silence / 8:
             return
         self._extended_at = now
-        for other in self._unheard:
-            if self._answered - other.answered - other.ahead < _OVERTAKEN and not other.limit.expired():
-                other.limit.reschedule(min(now + self.silence, other.end))
+        for other in self._awaited:
+            if not other.heard and self._answered - other.answered - other.ahead < _OVERTAKEN:
+                other.deadline = min(now + self.silence, other.end)
+
+    def _expire(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        for mine in [mine for mine in self._awaited if mine.deadline <= now]:
+            self._awaited.discard(mine)
+            mine.give_up()
+        first = min((mine.deadline for mine in self._awaited), default=None)
+        self._timer = None if first is None else loop.call_at(first, self._expire)
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
@@ -111,9 +139,10 @@ class Silences:
             self.slow()
 
     async def close(self) -> None:
-        if self._glance is not None:
-            self._glance.cancel()
-            self._glance = None
+        for timer in (self._glance, self._timer):
+            if timer is not None:
+                timer.cancel()
+        self._glance = self._timer = None
         if self._probing is not None:
             self._probing.cancel()
             await asyncio.gather(self._probing, return_exceptions=True)
@@ -233,26 +262,26 @@ class Transport:
         started = time.perf_counter()
         proxy = self._proxy(url)
         try:
-            async with asyncio.timeout(silences.silence) as limit:
-                mine = silences.sent(limit, self.timeouts.whole)
-                whole = False
-                try:
-                    target = self._target(method, url, headers, proxy)
-                    if connection.protocol is None:
-                        await self.pool.connect(connection, target)
-                    head, content = await connection.ask(target.message(body))
-                    silences.heard(mine, more=not content.is_eof())
-                    raw = await content.read(largest + 1)
-                    while len(raw) <= largest and not content.at_eof():
-                        silences.heard(mine)
-                        raw += await content.read(largest + 1 - len(raw))
-                    raw = unpacked(raw, head.headers.get("Content-Encoding") or "", largest)
-                    if len(raw) > largest:
-                        return Hopeless(f"the reply is larger than {largest // 2**20} MB", model=False)
-                    whole = True
-                    return Incoming(head.code, head.headers, raw, time.perf_counter() - started)
-                finally:
-                    silences.over(mine, whole)
+            target = self._target(method, url, headers, proxy)
+            if not connection.connected:
+                async with asyncio.timeout(silences.silence):
+                    await self.pool.connect(connection, target)
+            mine = silences.sent(connection.give_up, self.timeouts.whole)
+            whole = False
+            try:
+                plain = await connection.ask(target.message(body), largest, partial(silences.heard, mine))
+                if plain is None:
+                    status, fields, raw = await self._read(connection, largest, mine)
+                else:
+                    status, fields, raw = plain.status, plain.headers, plain.body
+                if encoding := fields.get("Content-Encoding"):
+                    raw = unpacked(raw, encoding, largest)
+                if len(raw) > largest:
+                    return Hopeless(f"the reply is larger than {largest // 2**20} MB", model=False)
+                whole = True
+                return Incoming(status, fields, raw, time.perf_counter() - started)
+            finally:
+                silences.over(mine, whole)
         except TimeoutError:
             took = time.perf_counter() - started
             if not connection.connected:  # nothing was sent
@@ -269,6 +298,19 @@ class Transport:
             return TryAgain(f"{'the proxy is away: ' if of_proxy else ''}{no_connection(error)}", gone=True)
         except (aiohttp.ClientError, HttpProcessingError, OSError, asyncio.IncompleteReadError, zlib.error) as error:
             return TryAgain(_broken_off(error))
+
+    async def _read(
+        self, connection: PooledConnection, largest: int, mine: _Awaited
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """A reply that is not plain, up to a byte more than `largest`. Its parts are heard of as they come."""
+        async with asyncio.timeout(None) as limit:
+            mine.give_up = lambda: limit.reschedule(0.0)
+            head, content = await connection.read()
+            raw = await content.read(largest + 1)
+            while len(raw) <= largest and not content.at_eof():
+                raw += await content.read(largest + 1 - len(raw))
+            connection.watch(None)
+            return head.code, head.headers, raw
 
     def _target(self, method: str, url: str, headers: Mapping[str, str], proxy: str | None) -> RequestTarget:
         key = (method, url, *headers.items())

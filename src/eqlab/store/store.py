@@ -3,8 +3,8 @@
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import groupby, islice
+from functools import cache, partial
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
@@ -151,8 +151,10 @@ class Store(Reader):
         """Durable when this returns, together with the turns that follow: a turn is planned once, and never without
         the answer it follows from."""
         if self.engine.dialect.name == "sqlite" and not turns:
+            rows = [answer_row(answer) for answer in batch]
             with writing_plainly(self.engine) as plain:
-                plain.executemany(_INSERT_PLAINLY, [answer_row(answer) for answer in batch])
+                for words, values in _insertions(rows):
+                    plain.execute(words, values)
             return
         with writing(self.engine) as connection:
             if turns:
@@ -184,7 +186,7 @@ class Store(Reader):
         return [answer for answer in batch if answer.run not in known]
 
     def _add_missing(self, connection: Any, answer: Answer) -> None:
-        row = answer_row(answer)
+        row = dict(zip(_NAMES, answer_row(answer), strict=True))
         same_trial = [answers.c[name] == row[name] for name in ("run_id", "subject", "trial_id", "repeat")]
         there = connection.execute(select(answers.c.attempt, answers.c.at, answers.c.text).where(*same_trial)).all()
         if any((at, text) == (row["at"], row["text"]) for _, at, text in there):
@@ -307,13 +309,29 @@ def _write_bodies(connection: Connection, bodies: Mapping[str, str]) -> None:
 
 def write_answers(connection: Connection, batch: Sequence[Answer]) -> None:
     """For those who write more in the same transaction."""
-    _INSERT_ANSWER.run(connection, [answer_row(answer) for answer in batch])
+    _INSERT_ANSWER.run(connection, [dict(zip(_NAMES, answer_row(answer), strict=True)) for answer in batch])
 
 
 _INSERT_ANSWER = Prepared(insert(answers).inline())
 _NAMES = [column.name for column in answers.c]
-_INSERT_PLAINLY = 'INSERT INTO answers ("{}") VALUES (:{})'.format('", "'.join(_NAMES), ", :".join(_NAMES))
-"""The same in SQLite's own words."""
+_AT_ONCE = 64
+"""Answers of one statement: their values stay far below the most that SQLite takes."""
+
+
+def _insertions(rows: Sequence[Sequence[Any]]) -> Iterator[tuple[str, list[Any]]]:
+    """Rows in SQLite's own words, many by one statement: a thread that runs one for each row waits after each until
+    the others let it go on. Each statement has a power of two of them, so that few kinds are ever prepared."""
+    start = 0
+    while start < len(rows):
+        size = min(_AT_ONCE, 1 << ((len(rows) - start).bit_length() - 1))
+        yield _insertion(size), list(chain.from_iterable(rows[start : start + size]))
+        start += size
+
+
+@cache
+def _insertion(size: int) -> str:
+    names, row = '", "'.join(_NAMES), ", ".join("?" * len(_NAMES))
+    return f'INSERT INTO answers ("{names}") VALUES ' + ", ".join([f"({row})"] * size)
 
 
 def write_absent(connection: Connection, batch: Sequence[Answer]) -> list[Answer]:
@@ -355,29 +373,14 @@ def _planned(rows: Sequence[Row[Any, Any, Any, Any, Any, Any, Any]], known: Mapp
     )
 
 
-def answer_row(answer: Answer) -> dict[str, Any]:
-    return {
-        "run_id": answer.run,
-        "subject": answer.subject,
-        "trial_id": answer.trial,
-        "repeat": answer.repeat,
-        "attempt": answer.attempt,
-        "status": answer.status,
-        "text": _clean(answer.text),
-        "values": _clean(_LETTERS.encode(dict(answer.values))),
-        "note": _clean(answer.note),
-        "reasoning": _clean(answer.reasoning),
-        "model": _clean(answer.model),
-        "temperature": answer.temperature,
-        "latency": answer.latency,
-        "transport_retries": answer.transport_retries,
-        "tokens_in": answer.tokens_in,
-        "tokens_out": answer.tokens_out,
-        "finish": _clean(answer.finish),
-        "at": answer.at,
-        "sent": _extras(answer.sent),
-        "usage": _extras(answer.usage),
-    }
+def answer_row(answer: Answer) -> tuple[Any, ...]:
+    """In the order of the table's columns."""
+    return (
+        answer.run, answer.subject, answer.trial, answer.repeat, answer.attempt, answer.status, _clean(answer.text),
+        _clean(_LETTERS.encode(dict(answer.values))), _clean(answer.note), _clean(answer.reasoning),
+        _clean(answer.model), answer.temperature, answer.latency, answer.transport_retries, answer.tokens_in,
+        answer.tokens_out, _clean(answer.finish), answer.at, _extras(answer.sent), _extras(answer.usage),
+    )  # fmt: skip
 
 
 def read_answer(row: Row[Any]) -> Answer:
@@ -394,6 +397,8 @@ def read_answer(row: Row[Any]) -> Answer:
 
 def _extras(values: Mapping[str, Any]) -> str | None:
     """As JSON; the temperature has a column of its own."""
+    if not values:
+        return None
     found = {name: value for name, value in values.items() if name != "temperature"}
     return _ASCII.encode(found) if found else None
 

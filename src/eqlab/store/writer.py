@@ -90,7 +90,7 @@ class Writer:
         self._store = store
         self._on_stored = on_stored
         self._on_failure = on_failure
-        self._queue: queue.Queue[Answer | NextTurn | threading.Event | None] = queue.Queue(_MOST_WAITING)
+        self._queue: queue.SimpleQueue[Answer | NextTurn | threading.Event | None] = queue.SimpleQueue()
         self._failure: Exception | None = None
         self._pending = PendingAnswers(store.where)
         self._pending.reserve()
@@ -99,6 +99,8 @@ class Writer:
 
     def put(self, item: Answer | NextTurn) -> None:
         """An answer, or the turn of a talk that follows from one that was put before."""
+        while self._queue.qsize() >= _MOST_WAITING:
+            time.sleep(_BETWEEN)
         self._queue.put(item)
 
     def flush(self) -> None:
