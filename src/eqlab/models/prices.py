@@ -81,7 +81,10 @@ class Prices:
     def of(self, model: ModelConfig) -> Price | None:
         if is_local(model):
             return FREE
-        return find(self.tables, model.spec, self.today) or litellm_price(*_litellm(), model.spec)
+        found = find(self.tables, model.spec, self.today)
+        if found or "/" not in model.spec:  # litellm's table has none without a provider, and is long
+            return found
+        return litellm_price(*_litellm(), model.spec)
 
 
 def known_prices() -> Prices:

@@ -110,13 +110,13 @@ def _rank(rank: tuple[int, int]) -> str:
 def _published(name: str, questions: frozenset[str], rules: str | None) -> tuple[PublishedRun, Result]:
     """A published model on these questions, by these rules; kept, since the report and the sentence under a run ask
     for the same."""
-    run = run_of_figures(_figures_of()[name], _questions(), questions)
+    run = run_of_figures(_figures_of()[name], _asked(questions))
     return run, score(replace(run, options=run.options if rules is None else {**run.options, "rules": rules}))
 
 
-@cache
-def _questions() -> AskedQuestions:
-    return asked_of_figures(published_figures(), revision=True)
+@lru_cache(maxsize=4)
+def _asked(questions: frozenset[str]) -> AskedQuestions:
+    return asked_of_figures(published_figures(), revision=True, only=questions)
 
 
 @cache
