@@ -4,7 +4,6 @@ All of them are functions of one table of counts, and tables of clusters add up:
 interval from the same draws. Ratings are whole numbers from 1 to `categories`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import DRAWS, SEED, Interval, draw_totals, interval
 from eqlab.analysis.intervals import fisher
 from eqlab.core.errors import UsageError
+from eqlab.core.values import dataclass
 
 Table = Floats
 """Shape … × categories × categories: rows the first source, columns the second."""

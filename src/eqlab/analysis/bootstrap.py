@@ -4,13 +4,13 @@ A statistic is a function of totals, so a draw is a sum of the drawn clusters' r
 array operations. Intervals by percentiles or BCa (Efron 1987; acceleration by the jackknife over all clusters)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from eqlab.analysis.arrays import Floats
+from eqlab.core.values import dataclass
 
 Statistic = Callable[[Sequence[Floats]], Floats]
 """From each sample's totals (shape … × columns) to one value per draw (shape …)."""

@@ -8,7 +8,6 @@ left out at a time (jackknife), which gives every model one pseudo-value per pro
 ranked like scores. With several judges their spread is added (`two_way`)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from eqlab.analysis.special import ndtr
 from eqlab.analysis.two_way import TwoWay, as_pairwise, over_judges, tastes, two_way
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
+from eqlab.core.values import dataclass
 
 # at a time. Used by bradley_terry.py.
 _STEPS = 100

@@ -6,7 +6,6 @@ Repeats of one item: ICC(1) from the one-way analysis of variance (Shrout & Flei
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from eqlab.analysis.arrays import Floats, Ints, codes, count_levels
 from eqlab.analysis.intervals import t_bounds
 from eqlab.core.results import FEWEST, Estimate
+from eqlab.core.values import dataclass
 
 # repeats of one item agree.
 CV = "repeatability: variation of the score over repeats"

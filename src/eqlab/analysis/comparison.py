@@ -7,7 +7,7 @@ list of them, if p adjusted for all pairs is (`ranks.adjusted_p`), from which th
 for one subject's range, by the test of its own row (claim `each`)."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Literal
 
@@ -18,6 +18,7 @@ from eqlab.analysis.arrays import Floats, Ints, Labels, codes
 from eqlab.analysis.intervals import FEWEST, mean_bounds
 from eqlab.analysis.special import ndtri, stdtr, stdtrit
 from eqlab.core.errors import UsageError
+from eqlab.core.values import dataclass
 
 DIFFER = 8
 """Items on which two must differ for Student's t. Near copies agree on most items: the few others have too little

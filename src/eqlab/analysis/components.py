@@ -8,7 +8,6 @@ Rajaratnam 1972; Brennan 2001)."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -19,6 +18,7 @@ from eqlab.analysis.intervals import FEWEST, Z95
 from eqlab.analysis.special import fdtrc, fdtri, stdtrit
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
+from eqlab.core.values import dataclass
 
 RESIDUAL = "residual"
 

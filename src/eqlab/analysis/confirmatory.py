@@ -8,7 +8,7 @@ in that pass for arms that differ, the more so the more each rates (docs/evidenc
 cumulative-logit model as in ordinal.py; every two arms, Holm-corrected."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +19,7 @@ from eqlab.analysis.ordinal import LikelihoodRatio, OrdinalFit, RandomEffect, fi
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.analysis.special import fdtrc, stdtr, stdtrit
 from eqlab.core.plural import many
+from eqlab.core.values import dataclass
 
 RATER, PROMPT, REPLY, TASTE = "rater", "prompt", "reply", "taste"
 

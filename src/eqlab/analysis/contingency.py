@@ -3,11 +3,11 @@ They take answers for independent; `rao_scott` says what is left when they are n
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from eqlab.analysis.special import chdtrc, ndtri
+from eqlab.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

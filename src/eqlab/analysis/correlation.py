@@ -3,7 +3,6 @@ correlation without measurement error, and the reliability of group means, which
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from eqlab.analysis.clusters import clustering
 from eqlab.analysis.intervals import fisher, t_bounds
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate
+from eqlab.core.values import dataclass
 
 # the correlation would be without measurement error.
 FEW = 10

@@ -7,12 +7,12 @@ gives the entries of H⁻¹ that an analytic gradient needs. In a small study ev
 takes longer to be made than to be used."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eqlab.analysis.arrays import Floats, Ints
+from eqlab.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ a public set has probably seen it: the same number is a contamination check."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.special import stdtr, stdtrit
 from eqlab.core.errors import UsageError
 from eqlab.core.plural import many
+from eqlab.core.values import dataclass
 
 DRAWS = 2000
 

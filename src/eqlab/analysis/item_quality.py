@@ -10,7 +10,6 @@ so badly that covariance analysis would take too little of it out: there the ite
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,7 @@ from eqlab.analysis.item_response import fit
 from eqlab.analysis.multiplicity import benjamini_hochberg
 from eqlab.analysis.special import chdtrc, ndtri, stdtr
 from eqlab.core.errors import UsageError
+from eqlab.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

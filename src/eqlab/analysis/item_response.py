@@ -20,7 +20,6 @@ of Mathematics and Artificial Intelligence 74, 9–28; Barber et al. 2021, Annal
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 
 from eqlab.analysis.arrays import Floats
 from eqlab.core.errors import DataError
+from eqlab.core.values import dataclass
 
 SHRINKAGE = 0.05
 """λ in Cov(e) = (1 − λ)·C + λ·diag(C), C the residuals' covariance: the share of its residual variance that an item

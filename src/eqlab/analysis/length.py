@@ -3,13 +3,13 @@
 Association, not cause: a model that thinks longer on hard questions is adjusted like one that only talks more."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from eqlab.analysis.arrays import Floats, Ints, codes
 from eqlab.analysis.special import stdtrit
 from eqlab.core.results import Estimate
+from eqlab.core.values import dataclass
 
 ONE_SUBJECT = "one model alone: its length cannot be told from its skill"
 SAME_LENGTH = "the replies to a question are as long as each other, or longer by the same factor everywhere"

@@ -11,12 +11,12 @@ as known when its overlap lies above the 99th percentile of both, which by chanc
 import random
 import re
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from itertools import pairwise
 
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.core.grouping import grouped
 from eqlab.core.results import Estimate
+from eqlab.core.values import dataclass
 
 LEVEL = 0.99
 FEWEST = 10

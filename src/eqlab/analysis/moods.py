@@ -8,7 +8,6 @@ count half), each with its interval and, for people, with the value that people 
 Arrays in, numbers out; moods and changes are of any scale, kinds are 0 (bad), 1 (neutral), 2 (good)."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ from eqlab.analysis.intervals import FEWEST, fisher
 from eqlab.analysis.special import stdtrit
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
+from eqlab.core.values import dataclass
 
 PAIRS = ((0, 1), (1, 2), (0, 2))
 

@@ -3,7 +3,6 @@ time (Steegen et al. 2016)."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from eqlab.analysis.arrays import Flags, Floats
 from eqlab.analysis.special import ndtri
+from eqlab.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ Random effects are integrated out by the Laplace approximation. R's `clm` and `c
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from eqlab.analysis.crossed import Layout, Term
 from eqlab.analysis.ordinal_likelihood import FitError, LikelihoodProblem, across, find_mode, maximise
 from eqlab.analysis.special import chdtrc, expit, logit, ndtr, ndtri
 from eqlab.core.plural import many
+from eqlab.core.values import dataclass
 
 _LARGEST = 15.0
 """A log-odds beyond which an effect is taken to have no finite estimate."""

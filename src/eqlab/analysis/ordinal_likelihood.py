@@ -12,14 +12,13 @@ extra solve gives all parameters at once.
 The search takes quasi-Newton steps, then Newton's, then proves that it is at a maximum. One that does not end in a
 maximum raises; it never returns numbers."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from eqlab.analysis.arrays import Floats, Ints
 from eqlab.analysis.crossed import Factor, Layout
 from eqlab.analysis.special import expit
 from eqlab.core.errors import EqlabError
+from eqlab.core.values import dataclass
 
 _INNER_STEPS = 100
 _INNER_TOLERANCE = 1e-10

@@ -7,7 +7,6 @@ nothing by it. Every reply belongs to a prompt and to the subject who wrote it; 
 a judge's ratings of replies to one prompt go together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -21,6 +20,7 @@ from eqlab.analysis.ranks import Pairwise, pairwise, rank_sets
 from eqlab.analysis.two_way import TwoWay, as_pairwise, over_judges, two_way
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
+from eqlab.core.values import dataclass
 
 DRAWS = 2000
 

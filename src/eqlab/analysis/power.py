@@ -3,7 +3,7 @@ ratings each, which are alike. By formula with the design effect, by simulation 
 components, and with looks at the data on the way (sequential.py)."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from eqlab.analysis.special import chdtri, chndtr, expit, fdtri, ncfdtr, nctdtr,
 from eqlab.core.errors import UsageError
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table
+from eqlab.core.values import dataclass
 
 # people whose ratings are alike. By formula, by simulation, and with looks at the data on the way.
 SD_RATER, SD_PROMPT = 0.642, 0.325

@@ -9,7 +9,7 @@ people's alone."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from eqlab.analysis.arrays import Floats, Ints, Labels, codes
 from eqlab.analysis.special import stdtrit
 from eqlab.core.errors import UsageError
+from eqlab.core.values import dataclass
 
 _FOLDS = 10
 

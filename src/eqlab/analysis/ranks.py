@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Literal, Protocol, TypeVar
@@ -31,6 +30,7 @@ from eqlab.analysis.comparison import signs_p
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.special import stdtr, stdtrit
 from eqlab.core.errors import UsageError
+from eqlab.core.values import dataclass
 
 Float32s = npt.NDArray[np.float32]
 Index = slice | npt.NDArray[np.intp]

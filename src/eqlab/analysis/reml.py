@@ -7,7 +7,6 @@ the analysis of variance. Intervals of a variance by Satterthwaite's χ², of ef
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ from eqlab.analysis.arrays import Floats, Labels, codes, count_levels
 from eqlab.analysis.crossed import Factor, Layout, Term
 from eqlab.analysis.special import chdtri, stdtrit
 from eqlab.core.errors import UsageError
+from eqlab.core.values import dataclass
 
 RESIDUAL = "residual"
 _FLOOR = 1e-10

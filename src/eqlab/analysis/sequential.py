@@ -5,7 +5,6 @@ recursive numerical integration (Armitage, McPherson & Rowe 1969)."""
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from eqlab.analysis.arrays import Flags, Floats
 from eqlab.analysis.special import ndtr, ndtri
 from eqlab.core.errors import UsageError
+from eqlab.core.values import dataclass
 
 _NODES = 161
 _REACH = 8.0

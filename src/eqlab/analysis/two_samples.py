@@ -4,7 +4,6 @@ whether a difference is small enough not to matter. Undefined is None, never 0."
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import t_bounds
 from eqlab.core.errors import UsageError
+from eqlab.core.values import dataclass
 
 SD_GUARD = 1e-8
 """Added to both SDs by the published code, so that answers that never vary do not divide by zero."""

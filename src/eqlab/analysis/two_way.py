@@ -6,14 +6,13 @@ two variances. Satterthwaite's degrees of freedom are too many here: two or thre
 many (docs/evidence/coverage.md). Judges' tastes for subjects are pooled over all subjects, and never taken for smaller
 than those for the two that are compared."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.ranks import Pairwise, pairwise
 from eqlab.analysis.special import stdtr, stdtrit
+from eqlab.core.values import dataclass
 
 _HALVINGS = 60
 

@@ -3,7 +3,7 @@ the one of six labels that people of one country gave. The items are fetched, ne
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
@@ -21,6 +21,7 @@ from eqlab.core.errors import DataError
 from eqlab.core.grouping import group_means
 from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 LABELS = ("anger", "fear", "sadness", "joy", "guilt", "neutral")
 LANGUAGES = ("eng", "amh", "ara", "deu", "hin", "spn")

@@ -2,11 +2,12 @@
 to and from the plain JSON that a run stores. Benchmarks of 0.2 declare `OptionHelp` and read with `read_options`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, field, fields
 from typing import Any, Self, TypeVar, cast
 
 from eqlab.core.benchmark import OptionHelp
 from eqlab.core.errors import UsageError
+from eqlab.core.values import dataclass
 
 T = TypeVar("T", bool, int, str)
 _YES_NO = ("yes", "no")

@@ -6,7 +6,6 @@ read nothing. The published files (stories, people's mean answers and mean dista
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -25,6 +24,7 @@ from eqlab.core.results import Baseline, Estimate, ItemScore, Norms
 from eqlab.core.runs import OWN
 from eqlab.core.toml_file import Section
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.data import office
 from eqlab.data.published import broken
 

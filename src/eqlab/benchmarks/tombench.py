@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -21,6 +21,7 @@ from eqlab.core.benchmark import Scored, Source
 from eqlab.core.errors import DataError
 from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 FILES = {
     "Unexpected Outcome Test": "uot",

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from eqlab.cli.plain import print_text
+from eqlab.core.values import dataclass
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result

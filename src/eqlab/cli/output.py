@@ -35,6 +35,7 @@ _WEIGHTS = ("bold", "dim", "italic")
 _FILE_WIDTH = 200
 """Columns of a table in a file or a pipe where COLUMNS is not set."""
 _PAGE_WIDTH = 110
+_LOG_WIDTH = 80
 
 
 def console() -> "Console":
@@ -44,10 +45,28 @@ def console() -> "Console":
     return Console(width=columns() or (None if sys.stdout.isatty() else _FILE_WIDTH), highlight=False)
 
 
-def errors() -> "Console":
+def errors() -> "Console | Log":
+    """Standard error; in a file or a pipe without rich, which takes a quarter of what `import numpy` takes to load."""
+    if not sys.stderr.isatty() and not os.environ.get("FORCE_COLOR"):
+        return Log()
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+class Log:
+    """What is printed of rich's console where nothing has a colour or moves."""
+
+    is_terminal = False
+
+    def __init__(self) -> None:
+        self.width = columns() or _LOG_WIDTH
+
+    def print(self, text: str, *, markup: bool = True, style: str = "", soft_wrap: bool = False) -> None:
+        for line in text.split("\n"):
+            for part in wrapped(line, None if soft_wrap else self.width):
+                sys.stderr.write(f"{part}\n")
+        sys.stderr.flush()
 
 
 def say(text: str, style: str = "") -> None:

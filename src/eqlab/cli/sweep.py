@@ -118,7 +118,12 @@ class SweepTable:
         if self._out.is_terminal:
             from rich.live import Live
 
-            self._live = Live(get_renderable=self._table, console=self._out, refresh_per_second=4, transient=True)
+            self._live = Live(
+                get_renderable=self._table,
+                console=self._out,  # type: ignore[arg-type]  # a terminal's is rich's
+                refresh_per_second=4,
+                transient=True,
+            )
             self._live.start()
 
     def __exit__(self, *_: object) -> None:

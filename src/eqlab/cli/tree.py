@@ -2,7 +2,6 @@
 called. A command that has moved keeps its old name for a release and says the new one on standard error."""
 
 from collections.abc import Callable, Iterator, MutableMapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +11,8 @@ from typer._click.core import Context
 from typer._click.formatting import HelpFormatter
 from typer._click.shell_completion import CompletionItem
 from typer.core import TyperCommand, TyperGroup
+
+from eqlab.core.values import dataclass
 
 ADVANCED = "Advanced"
 """The part of a help screen for time-outs, wire formats and the like."""

@@ -2,7 +2,7 @@
 entries in, a comparison out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from html import escape
 
 import numpy as np
@@ -28,6 +28,7 @@ from eqlab.core.answers import replaced
 from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import AGAINST_PLAIN, WORDINGS, Column, Estimate, Table
+from eqlab.core.values import dataclass
 from eqlab.tables.cells import p_text
 
 

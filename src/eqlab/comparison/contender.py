@@ -1,7 +1,7 @@
 """Who is compared: a subject with its score as it is displayed and its points item by item; or why it has no rank."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from statistics import fmean
 
 from eqlab.analysis.intervals import FEWEST, mean_estimate
@@ -9,6 +9,7 @@ from eqlab.core.grouping import group_means, grouped
 from eqlab.core.results import WITH_OTHER_ITEMS, Baseline, Better, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig
 from eqlab.core.text import is_number, short_name
+from eqlab.core.values import dataclass
 
 REFERENCE = "people are a reference"
 

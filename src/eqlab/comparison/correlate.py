@@ -3,7 +3,7 @@
 import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from eqlab.comparison.entries import Entry
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table, as_dict
+from eqlab.core.values import dataclass
 from eqlab.data.external import SNAPSHOTS, base_weights, benchmark_of, external_scores, values
 from eqlab.data.figures import published_figures
 from eqlab.tables.cells import interval_text

@@ -2,10 +2,10 @@
 on which it lies furthest from people."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from eqlab.core.plural import many
 from eqlab.core.results import Result, Table
+from eqlab.core.values import dataclass
 
 MOST = 10
 """Items listed."""

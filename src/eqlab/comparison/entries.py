@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import Literal
 
@@ -30,6 +30,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.plural import many
 from eqlab.core.results import POINTS, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
+from eqlab.core.values import dataclass
 
 Floats = npt.NDArray[np.float64]
 SHARE, OVERALL = "P(Good)", "overall, 0 to 100"

@@ -3,13 +3,13 @@ long. Beside the score and never instead of it; "undefined" with the reason wher
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
 from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
 from eqlab.analysis.ranks import rank_ranges
 from eqlab.comparison.contender import item_means
 from eqlab.core.results import Estimate, ItemScore, Result
+from eqlab.core.values import dataclass
 
 NO_MEAN = "the score is not a mean over items"
 RATED = "what is rated is somebody else's reply: its run's report has the shares of Good at equal length"

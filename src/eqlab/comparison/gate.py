@@ -8,7 +8,7 @@ where nothing can be compared it is undecided, which is never a pass."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 from xml.etree import ElementTree as xml
 
@@ -23,6 +23,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.plural import many
 from eqlab.core.results import Cell, Column, Estimate, Table
 from eqlab.core.text import number, short_name, visible
+from eqlab.core.values import dataclass
 from eqlab.tables.cells import markdown_table, p_text, safe
 
 Outcome = Literal["worse", "better", "no worse", "the same", "cannot say", "undecided"]

@@ -2,7 +2,7 @@
 the designs that would reach a given precision. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +16,7 @@ from eqlab.comparison.item_points import ItemPoint
 from eqlab.core.errors import UsageError
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table
+from eqlab.core.values import dataclass
 
 SUBJECT, ITEM, WORDING, REPEAT = "subject", "item", "wording", "repeat"
 WIDTH = 2.0

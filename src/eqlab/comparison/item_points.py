@@ -4,7 +4,6 @@ asking, from runs, studies and the published board."""
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -18,6 +17,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.plural import many
 from eqlab.core.results import Cell, Estimate, Table
 from eqlab.core.runs import PERSON, BenchmarkConfig
+from eqlab.core.values import dataclass
 from eqlab.runs.published_results import PublishedReader, is_published
 from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun

@@ -1,7 +1,6 @@
 """What each item of a benchmark is worth, from the points of many subjects: as tables. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from eqlab.comparison.item_points import People, between_families, between_peopl
 from eqlab.core.errors import UsageError
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table
+from eqlab.core.values import dataclass
 
 SHOWN = 10
 ENOUGH = 20

@@ -2,7 +2,7 @@
 data frames all show what stands here: a new column is one more entry of `COLUMNS`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ from eqlab.core.results import Better, Cell, Column, Estimate, Rank, Result, Tab
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import ABOVE, count_of, is_number, percentile_text, usage_words, utc
 from eqlab.core.usage import Usage
+from eqlab.core.values import dataclass
 from eqlab.tables.cells import estimate_text, interval_text
 from eqlab.tables.data import records
 

@@ -3,7 +3,6 @@ personas: bias, agreement, listeners that change places, and an estimate that jo
 simulated ones (prediction-powered, `analysis.ppi`)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -20,6 +19,7 @@ from eqlab.core.grouping import group_means
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PEOPLE, PERSON
+from eqlab.core.values import dataclass
 
 _SCALE, _GAPS = (0.0, 100.0), (-100.0, 100.0)
 FEWEST = 5

@@ -11,7 +11,7 @@ failed answers as the worst that their forms allow (`Pair.leads`, ranks `at_wors
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import combinations
 from itertools import pairwise as pairwise_of
@@ -29,6 +29,7 @@ from eqlab.analysis.special import ndtr
 from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate, Rank, goodness
 from eqlab.core.text import is_number
+from eqlab.core.values import dataclass
 
 # Is one better than the other? The one rule of separation, the same whoever else is compared. Paired over the
 # items that both have; unpaired where they were asked other items; from the two displayed intervals where a score

@@ -4,11 +4,13 @@ answered: a model that is another than the one asked for, or is replaced in sile
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
+
+from eqlab.core.values import dataclass
 
 Status = Literal["ok", "unparseable", "refused", "error"]
 PROVIDER_REFUSED = ("content_filter", "refusal")

@@ -3,7 +3,6 @@ leaderboard table and exports; the protocols below it are optional, and each add
 benchmark under the entry point group `eqlab.benchmarks`; what people need is in `core.studied`."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -14,6 +13,7 @@ from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import ItemScore, Norms, Result
 from eqlab.core.runs import OWN, BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 T = TypeVar("T")
 

@@ -6,13 +6,14 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
 from eqlab.core.runs import RunConfig
 from eqlab.core.study import Study, told
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 StepKind = Literal[
     "consent", "question", "instrument", "quiz", "trial", "talk", "attention", "gold", "repeat", "debrief"

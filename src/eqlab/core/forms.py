@@ -6,8 +6,10 @@ import random
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from eqlab.core.values import dataclass
 
 Problem = Literal["", "missing", "off", "short", "long"]
 

@@ -2,13 +2,14 @@
 then stands."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from eqlab.core.design import Step
 from eqlab.core.errors import StoreError
 from eqlab.core.study import Ending
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 State = Literal["arrived", "taking", "finished", "extra", "declined", "failed", "full", "stopped", "returned", "banned"]
 ENDED: frozenset[State] = frozenset(

@@ -3,7 +3,7 @@ need to know none of them. "Undefined" is None, never 0."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from eqlab.core.answers import Status
 from eqlab.core.usage import Usage
+from eqlab.core.values import dataclass
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -4,11 +4,12 @@ known by a hash of all that a rater is told, so that a title or a comment change
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, cast
 
 from eqlab.core.forms import Scale
 from eqlab.core.toml_file import Section, decoded, read_scales, read_toml
+from eqlab.core.values import dataclass
 
 Shown = Literal["reply", "talk"]
 """What is rated: one reply with what it replies to, or a whole talk."""

@@ -4,9 +4,11 @@ continues it."""
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, asdict, dataclass, field, fields
+from dataclasses import MISSING, Field, asdict, field, fields
 from functools import cached_property
 from typing import Any, Literal
+
+from eqlab.core.values import dataclass
 
 PEOPLE = "people"
 """Everybody of a run who is a person (`person:<pseudonym>`), taken together."""

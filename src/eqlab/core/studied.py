@@ -3,7 +3,7 @@ pages, simulated people and an analysis; the study room looks its kind up by nam
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from eqlab.core.benchmark import OptionHelp, Scored, Turn
@@ -12,6 +12,7 @@ from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import ModelConfig
 from eqlab.core.study import Study
 from eqlab.core.trials import Message, Trial
+from eqlab.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """A study as data: everything its file says. The server knows no study; it knows this shape."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import Any, Literal
 
 from eqlab.core.forms import Scale
+from eqlab.core.values import dataclass
 
 Ending = Literal["complete", "declined", "failed", "full"]
 ENDINGS: tuple[Ending, ...] = ("complete", "declined", "failed", "full")

@@ -6,13 +6,13 @@ shared (keys, passwords in addresses) is left out."""
 import math
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from eqlab.core.results import AMONG_REPLIES, FEWEST, STANDS_ABOVE, Estimate, ItemScore, Norms, Result
 from eqlab.core.settings import is_secret, without_secrets
 from eqlab.core.usage import Usage
+from eqlab.core.values import dataclass
 
 UNDEFINED = "undefined"
 TOO_FEW = "too few"

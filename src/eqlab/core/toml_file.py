@@ -8,12 +8,13 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Scale
+from eqlab.core.values import dataclass
 
 Path = tuple[str | int, ...]
 """Keys from the outside in; a number counts the elements of an array, from 0."""

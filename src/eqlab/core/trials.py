@@ -4,12 +4,13 @@ question has the same id in every run, store and year."""
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from sys import intern
 from typing import Any, Literal
 
 from eqlab.core.forms import Form, Scale, field_from_json, fields_to_json
+from eqlab.core.values import dataclass
 
 Role = Literal["system", "user", "assistant"]
 

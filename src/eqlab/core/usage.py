@@ -1,9 +1,11 @@
 """What answers took: tokens, money, time. Small and honest: what nobody said is unknown, never 0."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from statistics import median
 from typing import Any, Protocol
+
+from eqlab.core.values import dataclass
 
 
 class Took(Protocol):

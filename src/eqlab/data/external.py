@@ -4,12 +4,12 @@ the scores of EQ-Bench's version 1, read off its chart. Compiled by us, and ship
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.values import dataclass
 
 LEADERBOARD, MAKER, ARENA, QUOTED = "leaderboard", "maker", "arena", "quoted"
 FATHOM, HELM, HELM_MMLU = "GPT-Fathom", "HELM Classic", "HELM MMLU"

@@ -1,15 +1,18 @@
 """The figures of the published EQ-Bench results, which ship with the package: what was read in every model's replies,
 and the references. No dialogue and no reply: those are fetched (`eqlab data fetch eqbench`)."""
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import orjson
+from msgspec import Struct
+
 from eqlab.core.errors import DataError
+from eqlab.core.values import dataclass
 
 FILE = "eqbench_figures.json"
 FORMAT = 1
@@ -20,8 +23,7 @@ Four = tuple[int, ...]
 """Intensities in the order of the question's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class FigureReply:
+class FigureReply(Struct, frozen=True):
     """What was read in one reply. All zeros are kept: whether they count is a rule of scoring."""
 
     first: Four | None
@@ -90,7 +92,7 @@ def published_figures() -> Figures:
 
 def parse(content: bytes) -> Figures:
     try:
-        body = json.loads(content)
+        body = orjson.loads(content)
         if body["format"] != FORMAT:
             raise ValueError(f"format {body['format']!r}, expected {FORMAT}")
         asked = body["questions"]

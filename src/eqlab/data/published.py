@@ -6,7 +6,6 @@ import csv
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from eqlab.core.environment import cache_folder
 from eqlab.core.errors import DataError
+from eqlab.core.values import dataclass
 
 if TYPE_CHECKING:
     from requests.exceptions import RequestException

@@ -7,13 +7,13 @@ undefined (None, or NaN in arrays) as soon as one of its items has no answer; no
 prorated, and the other subscales stand. An answer outside the instrument's range is an error, not a missing answer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.plural import many
+from eqlab.core.values import dataclass
 
 OVERALL = "Overall"
 """Name of the sum over all items, where an instrument defines one."""

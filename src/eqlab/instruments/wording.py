@@ -8,10 +8,10 @@ import json
 import re
 import tomllib
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Scale
+from eqlab.core.values import dataclass
 from eqlab.instruments.catalogue import INSTRUMENTS, Instrument
 
 QUESTIONNAIRES = "emotionbench/questionnaires.json"

@@ -5,7 +5,7 @@ inline reasoning is separated from its answer, kept, and never parsed."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from eqlab.core.answers import LENGTH as LENGTH
 from eqlab.core.errors import UsageError, did_you_mean
 from eqlab.core.trials import Message, one_prompt
+from eqlab.core.values import dataclass
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "max"]
 EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "max")

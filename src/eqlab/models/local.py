@@ -17,12 +17,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import ModelError
+from eqlab.core.values import dataclass
 from eqlab.models.chat import ChatReply, ChatRequest, TransportError
 from eqlab.models.weights import MAGIC, WHEEL, embedded_weights, explain_failure, fingerprint
 

@@ -9,7 +9,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -23,6 +22,7 @@ from eqlab.core.errors import DataError
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
 from eqlab.core.toml_file import Notes, Section, lines_of
 from eqlab.core.usage import Took, Usage, total
+from eqlab.core.values import dataclass
 from eqlab.models.open import is_local
 from eqlab.store.reader import Reader
 
@@ -81,7 +81,10 @@ class Prices:
     def of(self, model: ModelConfig) -> Price | None:
         if is_local(model):
             return FREE
-        return find(self.tables, model.spec, self.today) or litellm_price(*_litellm(), model.spec)
+        found = find(self.tables, model.spec, self.today)
+        if found or "/" not in model.spec:  # litellm's table has none without a provider, and is long
+            return found
+        return litellm_price(*_litellm(), model.spec)
 
 
 def known_prices() -> Prices:

@@ -4,11 +4,11 @@ Keys are kept out of whatever a server says: they are looked for after decoding,
 
 import os
 import re
-from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from eqlab.core.errors import ModelError, UsageError, did_you_mean
 from eqlab.core.settings import without_secrets
+from eqlab.core.values import dataclass
 from eqlab.models.wire.contract import Endpoint as Endpoint
 from eqlab.models.wire.contract import named_wire
 

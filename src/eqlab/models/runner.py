@@ -10,7 +10,7 @@ import hashlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol
 
 from eqlab.core.answers import FAILED_READINGS, Answer, Reading, final, outcomes, stands
@@ -20,6 +20,7 @@ from eqlab.core.forms import json_schema
 from eqlab.core.grouping import grouped
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial, outgoing
+from eqlab.core.values import dataclass
 from eqlab.models.chat import (
     LENGTH,
     Chat,

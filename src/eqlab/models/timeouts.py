@@ -1,6 +1,6 @@
 """How long is waited for what. A file of its own: the command line shows these without loading anything else."""
 
-from dataclasses import dataclass
+from eqlab.core.values import dataclass
 
 WHOLE, SILENCE, PATIENCE = 1800.0, 120.0, 300.0
 

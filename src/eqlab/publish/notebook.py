@@ -2,7 +2,7 @@
 can be drawn. The same sentences stand under a run in the terminal."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from eqlab.comparison.frames import Comparisons
 from eqlab.comparison.sentences import conclusion
 from eqlab.core.results import Result, Results
 from eqlab.core.text import is_number
+from eqlab.core.values import dataclass
 from eqlab.publish.ladder import Conclusion, conclusions
 from eqlab.publish.plot import Picture, forest_picture, size_named
 from eqlab.publish.plot import plot as plot_runs

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -18,6 +17,7 @@ from eqlab.core.plural import many
 from eqlab.core.results import STANDS_ABOVE, Estimate, Result, goodness
 from eqlab.core.text import is_number, number, percentile_text, short, short_name, visible
 from eqlab.core.usage import Usage
+from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
 from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report.opening import forests, landscape, opening

@@ -1,7 +1,7 @@
 """The parts of the report that stand across results: profiles, heat maps, where subjects disagree, item pages."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from eqlab.benchmarks.registry import find, load, names
 from eqlab.comparison import disagreement
@@ -11,6 +11,7 @@ from eqlab.comparison.sentences import scale_sentence
 from eqlab.core.benchmark import BRANCHES, asks_of, branches_of
 from eqlab.core.results import Estimate, ItemScore, Result, Table, best_baseline
 from eqlab.core.text import number
+from eqlab.core.values import dataclass
 from eqlab.publish.groups import Group, Row
 from eqlab.tables import svg
 from eqlab.tables.svg import Range, common_range, table_range

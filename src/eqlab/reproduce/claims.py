@@ -7,13 +7,13 @@ A reproduction for other programs: its rows as CSV, its sentences and tables as 
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 from eqlab.core.results import Column, Drawing, Estimate, Table
 from eqlab.core.text import plain
+from eqlab.core.values import dataclass
 from eqlab.tables.cells import markdown_table, safe
 from eqlab.tables.data import csv_bytes
 

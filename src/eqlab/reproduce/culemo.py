@@ -8,7 +8,6 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from eqlab.analysis.intervals import mean_estimate, proportion_bounds
 from eqlab.benchmarks.culemo import ENGLISH, LABELS, LANGUAGES, OWN, WITHOUT, Language, read_language, source
 from eqlab.core.errors import DataError
 from eqlab.core.results import Estimate, Table
+from eqlab.core.values import dataclass
 from eqlab.data import published
 from eqlab.reproduce.claims import Report, Row, Study, table_of
 

@@ -4,7 +4,6 @@ should have been. Names and keys are those of the golden file."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from eqlab.benchmarks.empathy.items import ARMS, BASELINE, TEQ_REVERSED, Publish
 from eqlab.benchmarks.empathy.replies import declines, greets, says_it_is_ai
 from eqlab.benchmarks.rating.people import moderated, standardised
 from eqlab.core.results import as_dict
+from eqlab.core.values import dataclass
 from eqlab.reproduce.claims import Row
 from eqlab.reproduce.empathy_ratings import OTHERS
 

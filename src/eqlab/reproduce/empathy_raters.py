@@ -4,7 +4,6 @@ Keys are those of the project's golden file."""
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from eqlab.analysis.two_samples import anova, compare_raters, permutation_p
 from eqlab.benchmarks.empathy.items import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import phrase_refusal
 from eqlab.core.grouping import grouped
+from eqlab.core.values import dataclass
 from eqlab.reproduce.claims import Row
 from eqlab.reproduce.empathy_ratings import OTHERS, PAIRS, gain_of
 

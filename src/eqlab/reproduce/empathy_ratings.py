@@ -5,7 +5,6 @@ only tests were printed, and their counts are the one whole number of Good that 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +18,7 @@ from eqlab.benchmarks.empathy.items import ARMS, BASELINE, BATCH_SIZE, EMOTIONS,
 from eqlab.benchmarks.empathy.replies import count_tokens, phrase_ai, phrase_greeting, phrase_refusal
 from eqlab.core.grouping import grouped
 from eqlab.core.results import as_dict
+from eqlab.core.values import dataclass
 from eqlab.reproduce.claims import Row, printed_rows
 
 OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)

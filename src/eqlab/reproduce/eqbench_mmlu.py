@@ -3,7 +3,6 @@ is not known, so this is r on every set that can be made of the shipped figures:
 models and with families drawn, in version 1 and in version 2."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from eqlab.analysis.arrays import Floats, Ints, codes
 from eqlab.analysis.bootstrap import Statistic, interval, shared_totals
 from eqlab.analysis.correlation import r_of_totals, r_rows
 from eqlab.core.results import Estimate, Table
+from eqlab.core.values import dataclass
 from eqlab.data.external import (
     ARENA,
     ARENA_EARLIER,

@@ -7,7 +7,6 @@ talk's end is the listener's, the persona's, the simulator's."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, pairwise
 from operator import itemgetter
@@ -30,6 +29,7 @@ from eqlab.core.errors import DataError
 from eqlab.core.grouping import group_means, grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table, whiskers
+from eqlab.core.values import dataclass
 from eqlab.data import published
 from eqlab.reproduce.claims import Claim, Report, Row, Study, compare, printed_rows, table_of, to_digits
 

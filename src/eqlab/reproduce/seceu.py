@@ -5,7 +5,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -26,6 +25,7 @@ from eqlab.benchmarks.seceu import (
     read_norm,
 )
 from eqlab.core.results import Estimate, Table
+from eqlab.core.values import dataclass
 from eqlab.data import office, published
 from eqlab.reproduce.claims import Claim, Report, Row, Study, compare, printed_rows, summary, table_of, to_digits
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from eqlab.core.answers import Answer
@@ -10,6 +10,7 @@ from eqlab.core.benchmark import Adaptive, Talks
 from eqlab.core.errors import EqlabError, ModelError, UsageError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.models.chat import Chat
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Session, Talking, open_talks, run_model

@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from uuid import uuid4
 
 from msgspec import structs
@@ -15,6 +15,7 @@ from msgspec import structs
 from eqlab.core.answers import Answer
 from eqlab.core.errors import ModelError
 from eqlab.core.plural import many
+from eqlab.core.values import dataclass
 from eqlab.models.batch.contract import BatchWay, Gone, Look, Result, Uncertain, Wanted, Way, batch_way
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, split_reasoning
 from eqlab.models.http import HttpChat

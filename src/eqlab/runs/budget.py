@@ -3,11 +3,11 @@ with everything under way at its worst. They are no part of a run: the same comm
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from eqlab.core.errors import UsageError
 from eqlab.core.text import money
+from eqlab.core.values import dataclass
 from eqlab.models.chat import Chat, ChatReply, ChatRequest, LimitReached, TransportError
 from eqlab.models.prices import Price, known_prices, most_said, spent
 from eqlab.runs.estimate import most_tokens_in

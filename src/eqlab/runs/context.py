@@ -1,13 +1,14 @@
 """What scoring may know besides the answers, read from the store when a benchmark asks for it, and once a command."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar, cast
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.core.values import dataclass
 from eqlab.data.items import items_sha256, read_sources
 from eqlab.store.kept_scores import KeptScores
 from eqlab.store.reader import Reader

@@ -5,7 +5,7 @@ No tokenizer of a model that is somewhere else is at hand: tokens are counted in
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from eqlab.core.answers import FAILED_READINGS, Answer, outcomes, stands
 from eqlab.core.benchmark import Foreseen, Talks, Turn
@@ -14,6 +14,7 @@ from eqlab.core.forms import Writing, json_schema
 from eqlab.core.runs import ModelConfig
 from eqlab.core.text import money
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.models.chat import ChatRequest, Settings, sort_settings
 from eqlab.models.open import is_local
 from eqlab.models.prices import Price, Prices

@@ -7,8 +7,9 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeVar
+
+from eqlab.core.values import dataclass
 
 STOPPING = "Stopping: waiting for the answers under way (Ctrl-C again drops them)."
 GRACE = 20.0

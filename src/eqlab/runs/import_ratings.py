@@ -8,7 +8,6 @@ import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from eqlab.benchmarks.empathy.items import pseudonym
@@ -21,6 +20,7 @@ from eqlab.core.errors import DataError, StoreError
 from eqlab.core.plural import many
 from eqlab.core.runs import PEOPLE, RunConfig
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.runs.identity import configured, provenance
 from eqlab.runs.judge import known_prompts, read_file
 from eqlab.store.store import Store

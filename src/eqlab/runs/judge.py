@@ -3,7 +3,7 @@ The run itself is an ordinary one: stored, continued, scored and reported like a
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from eqlab.core.plural import many
 from eqlab.core.rubric import Rubric, to_json
 from eqlab.core.runs import PEOPLE, ModelConfig, RunConfig
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.data.items import PUBLISHED, find_rubric, read_sources
 from eqlab.models.runner import Asked
 from eqlab.runs.identity import configured

@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import Literal
 
@@ -19,6 +19,7 @@ from eqlab.core.plural import many
 from eqlab.core.results import Result
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.models.prices import Prices
 from eqlab.runs.estimate import Forecast, forecast_of
 from eqlab.runs.judge import JudgeRequest, Say, prepare

@@ -8,7 +8,6 @@ import hashlib
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from eqlab.core.benchmark import ReplyRow
 from eqlab.core.errors import DataError
 from eqlab.core.results import Cell, Estimate, Result, Table, goodness
 from eqlab.core.text import estimate_text
+from eqlab.core.values import dataclass
 from eqlab.data import published
 
 EXPERTS = ("expert1", "expert2", "expert3")

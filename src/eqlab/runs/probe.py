@@ -3,7 +3,6 @@ stored: it is a question about the items, not a measurement of the model."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from eqlab.analysis import memorisation
@@ -14,6 +13,7 @@ from eqlab.core.benchmark import Probed, check_item_set
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Table
 from eqlab.core.runs import ModelConfig
+from eqlab.core.values import dataclass
 from eqlab.data.items import read_sources
 from eqlab.models.chat import Chat, TransportError, prompted, split_reasoning
 from eqlab.models.open import open_chats

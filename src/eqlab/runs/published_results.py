@@ -3,7 +3,7 @@ fetched, from the figures that ship with the package; whoever uses them need not
 were a run of the store, with a configuration and what its file says of itself, for reports and leaderboards."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +25,7 @@ from eqlab.benchmarks.eqbench.published import (
 from eqlab.core.errors import DataError
 from eqlab.core.results import Result
 from eqlab.core.runs import ModelConfig, RunConfig
+from eqlab.core.values import dataclass
 from eqlab.data import published
 from eqlab.data.figures import ModelFigures, published_figures
 from eqlab.data.items import items_sha256, read_sources

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from eqlab.core.item_file import own_title
 from eqlab.core.runs import OWN, TITLE, ModelConfig, RunConfig
 from eqlab.core.settings import holds_secret, secret_among
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.data.items import at_hand, read_sources
 from eqlab.data.published import changed
 from eqlab.models.runner import Asked

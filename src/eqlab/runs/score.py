@@ -49,23 +49,20 @@ def _answered(
     subject: str, config: BenchmarkConfig, scored: Iterable[Scored], context: Context, model: ModelConfig | None
 ) -> tuple[Result, list[Scored]]:
     """What depends on the answers; and these."""
-    seen = _Seen()
+    seen = list(scored)
     benchmark = load(config.name)
-    watched = seen.watch(scored)
-    result = benchmark.score(subject, watched, config.options, context)
-    for _ in watched:  # what the benchmark did not look at was asked too
-        pass
+    result = benchmark.score(subject, seen, config.options, context)
     seats = benchmark.seats(config.options) if isinstance(benchmark, Seated) else {}
-    attempts = seen.attempts()
+    attempts = [(one.trial.seat, answer) for one in seen for answer in one.attempts]
     names = names_of(attempts)
     found = replace(
         result,
-        items=_with_shown(result.items, seen.scored),
+        items=_with_shown(result.items, seen),
         answered_as=dict(names.get("", {})),
         caveats=(*_replaced(subject, seats, names), *result.caveats),
         usage=usage_of(attempts, model, config) if model else result.usage,
     )
-    return found, seen.scored
+    return found, seen
 
 
 def _finished(result: Result, config: BenchmarkConfig, context: Context) -> Result:
@@ -161,22 +158,6 @@ def _own_name(result: Result, config: BenchmarkConfig) -> str:
     name = getattr(benchmark, "open_title", "") if config.item_set == "open" else ""
     _, instrument, which = result.title.partition(", ")
     return f"{name}{instrument}{which}" if name else ""
-
-
-class _Seen:
-    """What is kept of the trials on their way to the benchmark, so that they are read once."""
-
-    def __init__(self) -> None:
-        self.scored: list[Scored] = []
-
-    def watch(self, scored: Iterable[Scored]) -> Iterator[Scored]:
-        for one in scored:
-            self.scored.append(one)
-            yield one
-
-    def attempts(self) -> list[tuple[str, Answer]]:
-        """All, each after the seat that it was made in."""
-        return [(scored.trial.seat, answer) for scored in self.scored for answer in scored.attempts]
 
 
 def names_of(attempts: Iterable[tuple[str, Answer]]) -> dict[str, dict[str, int]]:

@@ -4,12 +4,12 @@ process may die at any moment, and the next one knows what is where."""
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import insert, select, update
 
 from eqlab.core.answers import Answer
+from eqlab.core.values import dataclass
 from eqlab.store.engine import reading, writing
 from eqlab.store.schema import batch_items, batches
 from eqlab.store.store import Store, write_absent

@@ -8,7 +8,7 @@ import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from itertools import repeat, starmap
@@ -22,10 +22,14 @@ from msgspec import structs
 
 from eqlab.core.environment import data_folder, default_store
 from eqlab.core.results import ItemScore, Result
+from eqlab.core.values import dataclass
 from eqlab.store.location import store_key
 
 Key = tuple[str, str, str, str]
 """Run, subject, benchmark, item set."""
+Columns = Mapping[str, Sequence[Any]]
+"""The items of a result, field by field."""
+_FIELDS = ItemScore.__struct_fields__
 _SHARED = ("item", "trial", "status", "title", "group", "topics", "cluster")
 """Fields of items in which the same few values come again and again."""
 MOST = 32
@@ -41,6 +45,16 @@ _TABLE = """
 Texts = Mapping[int, bool]
 """Places of items whose words can be put back from the store: by the benchmark's own view of the trial, or (False) from
 the answer and the trial, with the figures that were kept."""
+
+
+def columns_of(items: Sequence[ItemScore]) -> Columns:
+    whole = zip(*map(structs.astuple, items), strict=True) if items else repeat(())
+    return dict(zip(_FIELDS, whole, strict=False))
+
+
+def items_of(columns: Columns) -> tuple[ItemScore, ...]:
+    """By place: by name it takes thrice the time."""
+    return tuple(map(ItemScore, *columns.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +110,9 @@ class KeptScores:
     def put(self, key: Key, stamp: str, result: Result, *, looked: bool, texts: "Texts | None" = None) -> None:
         """Keep a result without texts, unless it would come back as another."""
         with suppress(msgspec.MsgspecError, TypeError, ValueError, OverflowError):
-            packed = pack(result, texts or {})
-            if _comes_back(packed, result, texts or {}):
+            columns, bare = columns_of(result.items), _without_items(result)
+            packed = _packed(columns, bare, texts or {})
+            if _comes_back(packed, columns, bare, result, texts or {}):
                 values = (*key, _stamp(stamp), looked, zlib.compress(packed, 1))
                 self._do("REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
@@ -171,21 +186,23 @@ def _code() -> str:
 
 # -- a result as bytes: its items in columns, each value once ----------------------------------------------------------
 
-_FIELDS = ItemScore.__struct_fields__
 _DEFAULTS = structs.asdict(ItemScore("", "", 0, None, None))
 
 
 def pack(result: Result, texts: Texts = MappingProxyType({})) -> bytes:
     """A result without texts."""
+    return _packed(columns_of(result.items), _without_items(result), texts)
+
+
+def _packed(columns: Columns, bare: bytes, texts: Texts) -> bytes:
     told: dict[str, Any] = {}
-    for name, column in _columns(result).items():
+    for name, column in columns.items():
         if name in _SHARED:
             places = {value: place for place, value in enumerate(dict.fromkeys(column))}
             told[name] = [list(places), list(map(places.__getitem__, column))]
         elif column.count(_DEFAULTS[name]) < len(column):
             told[name] = column
-    body = [len(result.items), told, _without_items(result), list(texts.items())]
-    return msgspec.msgpack.encode(body, enc_hook=_plain)
+    return msgspec.msgpack.encode([len(columns["item"]), told, bare, list(texts.items())], enc_hook=_plain)
 
 
 def _without_items(result: Result) -> bytes:
@@ -223,19 +240,14 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not kept")
 
 
-def _columns(result: Result) -> dict[str, tuple[Any, ...]]:
-    return dict(zip(_FIELDS, zip(*map(structs.astuple, result.items), strict=True), strict=False))
-
-
 _EXACT = frozenset((str, int, float, bool, type(None)))
 """What comes back as it was; a tuple of such does where values are shared."""
 
 
-def _comes_back(packed: bytes, result: Result, texts: Texts) -> bool:
+def _comes_back(packed: bytes, columns: Columns, bare: bytes, result: Result, texts: Texts) -> bool:
     """Whether a packed result is the same again, to the last digit and type. Most items are known to be by the types
     in their columns; only others are made and packed once more."""
-    if all(_exact(name, column) for name, column in _columns(result).items()):
-        bare = _without_items(result)
+    if all(_exact(name, column) for name, column in columns.items()):
         kept = _decoder().decode(bare)
         again = _without_items(kept) == bare
     else:

@@ -6,11 +6,11 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from eqlab.core.errors import StoreError, UsageError
 from eqlab.core.plural import many
+from eqlab.core.values import dataclass
 from eqlab.store.access import connect_frozen, may_write
 from eqlab.store.location import GARBLED, damaged, is_damage, sqlite_path
 

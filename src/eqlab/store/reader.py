@@ -4,10 +4,11 @@ Plain SQL with named parameters, for sqlite3 and SQLAlchemy alike: `eqlab runs s
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice, repeat
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import orjson
 
@@ -18,6 +19,7 @@ from eqlab.core.runs import PEOPLE, PERSON, SIMULATED, RunConfig, config_from_js
 from eqlab.core.settings import without_secrets
 from eqlab.core.trials import Trial, from_json
 from eqlab.core.usage import Use
+from eqlab.core.values import dataclass
 from eqlab.store.location import damaged, sound
 
 _ANSWER = ", ".join(
@@ -34,8 +36,10 @@ _OF_PLANNED = (
 _SEATED = '%"seat":"%'
 """What stands in the JSON of a trial that somebody else than the subject answers, and in no other: inside a text the
 marks would have strokes before them."""
+_TRIAL, _REPEAT, _PLANNED = -4, -3, slice(-4, None)
+"""Where a row of `scored` names its trial and repeat, and with these the place in the plan and who was asked."""
 _PAGE = 500
-"""Rows whose trials are looked up together."""
+"""Rows that are read, and whose trials are looked up, together."""
 _NAMED = 10_000
 """Values that one query names, at most; databases have a limit."""
 _KEPT = 4096
@@ -292,29 +296,16 @@ class Reader(ABC):
             del values["benchmark"]
             values |= {f"trial{number}": trial for number, (trial, _) in enumerate(named)}
             values |= {f"repeat{number}": repeat for number, (_, repeat) in enumerate(named)}
-        page: list[tuple[str, int, list[Answer]]] = []
-        attempts: list[Answer] = []
-        last_position, last_who = None, ""
+        rows, held = self.rows(query, values), list[Sequence[Any]]()
         with sound(self.shown):
-            for (
-                attempt, text, state, said, note, reasoning, model, temperature, latency, retries, tokens_in,
-                tokens_out, finish, at, sent, usage, trial, repeat, position, who,
-            ) in self.rows(query, values):  # fmt: skip
-                if position != last_position or who != last_who:
-                    last_position, last_who = position, who
-                    if len(page) == _PAGE:
-                        yield from self._with_trials(page)
-                        page = []
-                    attempts = []
-                    page.append((trial, repeat, attempts))
-                if attempt is not None:  # else a trial without an answer
-                    answer = Answer(  # by place, which takes a fifth of the time that names take
-                        run, trial, who, repeat, attempt, text, state, _read_values(said), note, reasoning, model,
-                        temperature, latency, retries, tokens_in, tokens_out, finish, at,
-                        orjson.loads(sent) if sent else {}, orjson.loads(usage) if usage else {},
-                    )  # fmt: skip
-                    attempts.append(answer)
-            yield from self._with_trials(page)
+            while fresh := list(islice(rows, _PAGE)):
+                page = [*held, *fresh]
+                end, last = len(page), page[-1][_PLANNED]  # it may have more attempts, with which the next page begins
+                while end and page[end - 1][_PLANNED] == last:
+                    end -= 1
+                yield from self._with_trials(run, page[:end])
+                held = page[end:]
+            yield from self._with_trials(run, held)
 
     def not_counted(self, run: str) -> tuple[int, int]:
         """How many people of a study are simulated, and how many others were shut out."""
@@ -377,9 +368,17 @@ class Reader(ABC):
         like = " OR ".join(f"body LIKE :{name} ESCAPE '!'" for name in patterns)
         return [row[0] for row in self.rows(f"SELECT id FROM trials WHERE {like}", patterns)]
 
-    def _with_trials(self, page: Sequence[tuple[str, int, Sequence[Answer]]]) -> list[Scored]:
-        trials = self.trials([trial for trial, _, _ in page])
-        return [Scored(trials[trial], repeat, tuple(attempts)) for trial, repeat, attempts in page]
+    def _with_trials(self, run: str, page: Sequence[Sequence[Any]]) -> Iterable[Scored]:
+        """The rows of a page as planned trials with their attempts."""
+        trials = self.trials([row[_TRIAL] for row in page])
+        answered = [row for row in page if row[0] is not None]
+        attempts: dict[Any, list[Answer]] = {row[_PLANNED]: [] for row in page}
+        if len(attempts) == len(answered) == len(page):  # one attempt each, as most have
+            told = zip(answered, _answers(run, answered), strict=True)
+            return (Scored(trials[row[_TRIAL]], row[_REPEAT], (answer,)) for row, answer in told)
+        for row, answer in zip(answered, _answers(run, answered), strict=True):
+            attempts[row[_PLANNED]].append(answer)
+        return (Scored(trials[trial], repeat, tuple(own)) for (trial, repeat, *_), own in attempts.items())
 
     def trials(self, ids: Sequence[str]) -> Mapping[str, Trial]:
         """These trials by their ids, at most a page of them; read where they are not in memory already."""
@@ -401,11 +400,37 @@ def _asked(run: str, subject: str, benchmark: str) -> tuple[str, dict[str, Any]]
     return f"p.run_id = :run AND p.subject {compared} :subject AND p.benchmark = :benchmark", values
 
 
-def _read_values(text: str) -> Any:
+def _answers(run: str, rows: Sequence[Sequence[Any]]) -> Iterable[Answer]:
+    """Made in columns and by place: a fifth of the time that one after the other and by name take."""
+    if not rows:
+        return ()
+    (
+        attempt, text, status, values, note, reasoning, model, temperature, latency, retries, tokens_in, tokens_out,
+        finish, at, sent, usage, trial, number, _, who,
+    ) = zip(*rows, strict=True)  # fmt: skip
+    return map(
+        Answer, repeat(run), trial, who, number, attempt, text, status, _read_values(values), note, reasoning, model,
+        temperature, latency, retries, tokens_in, tokens_out, finish, at, map(_read_more, sent), map(_read_more, usage),
+    )  # fmt: skip
+
+
+def _read_values(texts: Sequence[str]) -> Sequence[Any]:
+    """All at once, which takes half the time of one by one."""
+    with suppress(orjson.JSONDecodeError):
+        if len(values := orjson.loads(f"[{','.join(texts)}]")) == len(texts):
+            return cast(Sequence[Any], values)
+    return list(map(_read_value, texts))
+
+
+def _read_value(text: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:  # NaN, which is no JSON but which the standard library writes
         return json.loads(text)
+
+
+def _read_more(text: str | None) -> Any:
+    return orjson.loads(text) if text else {}
 
 
 def _names(values: Collection[str]) -> str:

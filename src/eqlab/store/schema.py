@@ -78,7 +78,6 @@ progress = Table(
     Column("planned", Integer, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("answered", Integer, nullable=False),
-    sqlite_with_rowid=False,
 )
 """How many rows of `planned` and of `answers` each subject has, and how many trials with an answer that is no error.
 Triggers of the database keep it (migration 0009); nobody else writes here."""

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, groupby, islice
 from operator import itemgetter
@@ -14,6 +13,7 @@ from sqlalchemy import Connection, Row, and_, event, func, insert, select, text,
 from eqlab.core.answers import FAILED_READINGS, Answer, stands
 from eqlab.core.runs import RunConfig, config_to_json
 from eqlab.core.trials import Trial, to_json
+from eqlab.core.values import dataclass
 from eqlab.store.engine import (
     Prepared,
     open_engine,

@@ -4,7 +4,7 @@ begins. Pure."""
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from statistics import mean
 
 from eqlab.benchmarks.common.people import first_step
@@ -14,6 +14,7 @@ from eqlab.core.plural import many
 from eqlab.core.studied import Powered
 from eqlab.core.study import ENDINGS, PLACEHOLDER, Study
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.study.kinds import kind_of
 
 _WORDS_PER_SECOND = 220 / 60

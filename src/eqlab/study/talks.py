@@ -2,7 +2,7 @@
 models, and the limits that its file sets."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from eqlab.benchmarks.registry import load
@@ -16,6 +16,7 @@ from eqlab.core.studied import Conversing
 from eqlab.core.study import Study, TalkTerms
 from eqlab.core.text import visible
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.models.prices import known_prices
 from eqlab.models.runner import place_in_talk
 from eqlab.runs.budget import Amount, Budget, Limits

@@ -5,7 +5,7 @@ import os
 import string
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -14,6 +14,7 @@ from pathlib import Path
 from eqlab.core.environment import data_folder
 from eqlab.core.errors import DataError
 from eqlab.core.toml_file import Section, decoded, read_toml
+from eqlab.core.values import dataclass
 
 EMOTION = "emotion_"
 """Begins the key of an emotion's name among the words of a kind."""

@@ -9,13 +9,14 @@ import time
 from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.metadata import version
 from typing import Protocol
 from uuid import uuid4
 
 from eqlab.core.errors import EqlabError, ModelError
 from eqlab.core.plural import many
+from eqlab.core.values import dataclass
 from eqlab.models.timeouts import Timeouts
 from eqlab.runs.ask import next_round
 from eqlab.runs.identity import provenance

@@ -5,7 +5,7 @@ Nothing of a run's identity hides elsewhere, and no key is ever in it: a key is 
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.settings import holds_secret, is_secret, secret_among
 from eqlab.core.toml_file import Section, decoded, read_toml
+from eqlab.core.values import dataclass
 from eqlab.models.providers import is_web_address
 from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE, Timeouts
 from eqlab.runs.request import AUTO, ITEM_SETS, Request

@@ -3,7 +3,7 @@ goes on where it stopped, and every other command knows its cells by their run i
 will ask: calls and tokens, cell by cell, with what the store already holds."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from eqlab.core.benchmark import Seated
 from eqlab.core.errors import EqlabError, UsageError
 from eqlab.core.grouping import grouped
 from eqlab.core.runs import ModelConfig
+from eqlab.core.values import dataclass
 from eqlab.models.open import is_local
 from eqlab.models.providers import PROVIDERS, locate, shown_url
 from eqlab.runs.estimate import CHARACTERS_PER_TOKEN

@@ -9,11 +9,11 @@ import signal
 import threading
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from eqlab.core.errors import ModelError, UsageError
+from eqlab.core.values import dataclass
 from eqlab.models.timeouts import Timeouts
 from eqlab.runs.event_loop import GRACE
 from eqlab.store.engine import address_without_password

@@ -15,7 +15,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +25,7 @@ from msgspec import structs
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.errors import EqlabError, StoreError, UsageError
+from eqlab.core.values import dataclass
 from eqlab.models.runner import Asked, Session, run_model, waiting
 from eqlab.models.timeouts import Timeouts
 from eqlab.models.transport import Transport

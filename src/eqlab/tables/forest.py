@@ -4,7 +4,6 @@ Names, plot and numbers are placed in per cent of the width, so text keeps its s
 it twice, with names beside the plot and above it; its style sheet shows the one that fits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
@@ -21,6 +20,7 @@ from eqlab.core.text import (
     value_of,
     visible,
 )
+from eqlab.core.values import dataclass
 from eqlab.tables.svg import Axis, Range, on_axis, ticks
 
 ROW = 32

@@ -2,13 +2,13 @@
 of the page's style sheet, and a notebook shows it without one."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from eqlab.core.results import Cell, Column, Estimate, Table
 from eqlab.core.text import is_number, visible
+from eqlab.core.values import dataclass
 from eqlab.tables import svg
 from eqlab.tables.cells import RIGHT, cell_text
 from eqlab.tables.svg import tints

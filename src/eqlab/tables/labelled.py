@@ -7,12 +7,12 @@ made of letters, digits and underscores."""
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eqlab.core.errors import UsageError
 from eqlab.core.plural import many
+from eqlab.core.values import dataclass
 from eqlab.tables.data import csv_bytes
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 request a stepped line along those that nobody to their left beats."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from markupsafe import escape
 
 from eqlab.core.text import visible
+from eqlab.core.values import dataclass
 from eqlab.tables.svg import Axis, Range
 
 Box = tuple[float, float, float, float]

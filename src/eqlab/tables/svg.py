@@ -6,13 +6,13 @@ dashed lines, so the page's policy can forbid every load."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
 from eqlab.core.answers import OUTCOMES
 from eqlab.core.results import Estimate
 from eqlab.core.text import estimate_text, is_number, number, short, visible
+from eqlab.core.values import dataclass
 
 Range = tuple[float, float]
 STATUS_ORDER = OUTCOMES

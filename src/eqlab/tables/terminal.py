@@ -3,12 +3,12 @@ longest column stands above each row; where that is still too wide, each row is 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 
 from eqlab.core.results import Table
 from eqlab.core.text import visible
+from eqlab.core.values import dataclass
 from eqlab.tables.cells import RIGHT, cell_text
 
 GAP = 2

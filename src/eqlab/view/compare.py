@@ -5,7 +5,6 @@ import difflib
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -26,6 +25,7 @@ from eqlab.core.answers import OUTCOMES
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result, goodness
 from eqlab.core.text import asked_keys, distance, short, visible
+from eqlab.core.values import dataclass
 from eqlab.publish.sections import meaning_of
 from eqlab.runs.published_results import is_published
 from eqlab.store.reader import Reader, StoredRun

@@ -2,7 +2,6 @@
 replies, tokens and thinking."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -22,6 +21,7 @@ from eqlab.core.results import Cell, Column, ItemScore, Result, Table
 from eqlab.core.runs import PEOPLE, BenchmarkConfig
 from eqlab.core.text import distance, item_keys, level
 from eqlab.core.trials import Trial, outgoing
+from eqlab.core.values import dataclass
 from eqlab.store.reader import Reader
 from eqlab.study.kinds import kind_of_benchmark
 from eqlab.tables import svg as figures

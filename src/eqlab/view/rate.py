@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -26,6 +26,7 @@ from eqlab.core.grouping import grouped
 from eqlab.core.results import Column, Estimate, Table
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.runs.identity import provenance
 from eqlab.store.access import open_store
 from eqlab.store.reader import Reader

@@ -3,7 +3,7 @@ full. The question first: which model is best, and is that certain?"""
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
@@ -17,6 +17,7 @@ from eqlab.core.answers import OUTCOMES, STATUSES
 from eqlab.core.plural import many
 from eqlab.core.results import Better, Column, ItemScore, Result, Table, goodness
 from eqlab.core.text import short, utc
+from eqlab.core.values import dataclass
 from eqlab.publish.components import EXTREMES, extremes, in_points, score_rows, whisker_of
 from eqlab.publish.groups import Group, Row, RunRecord, group_of
 from eqlab.publish.report.opening import Opening, opening_among

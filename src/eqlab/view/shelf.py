@@ -6,11 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from eqlab.core.errors import EqlabError, StoreError
 from eqlab.core.results import Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig
+from eqlab.core.values import dataclass
 from eqlab.publish.groups import Group, RunRecord, group_of, tables_of
 from eqlab.publish.ladder import ladder
 from eqlab.runs.context import Known

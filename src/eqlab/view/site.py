@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from http import HTTPStatus
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from eqlab.core.errors import UsageError
+from eqlab.core.values import dataclass
 from eqlab.publish.components import page_environment, source
 from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader

@@ -1,7 +1,6 @@
 """Talks: a list to search and filter, and a reader with two talks beside each other, where they part marked."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from starlette.requests import Request
@@ -9,6 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from eqlab.core.results import Transcript, Utterance
+from eqlab.core.values import dataclass
 from eqlab.publish.report.talk_pages import TalkPage
 from eqlab.view.runs import full_result
 from eqlab.view.shelf import Snapshot

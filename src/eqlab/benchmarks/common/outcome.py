@@ -4,7 +4,6 @@ the sentence. The same for every benchmark."""
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from statistics import fmean
@@ -16,6 +15,7 @@ from eqlab.core.plural import many, one_of
 from eqlab.core.results import Baseline, Better, Estimate, best_baseline
 from eqlab.core.text import floor_text
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 MIN_READABLE = 5 / 6
 """A smaller share of readable answers makes a result invalid: the published rule of EQ-Bench, used by all."""

@@ -4,7 +4,7 @@ its simulated people and its result; and how kinds correct and show the contrast
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib.resources import files as resources
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from eqlab.core.grouping import grouped
 from eqlab.core.results import Better, Cell, ItemScore, Norms, Result, Table, goodness
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.tables.cells import p_text
 
 if TYPE_CHECKING:  # what studies are made of is loaded where there is one: every command would wait for it

@@ -5,7 +5,7 @@ import random
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from eqlab.analysis.intervals import mean_estimate
@@ -22,6 +22,7 @@ from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Better, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 if TYPE_CHECKING:
     from eqlab.core.studied import StudyKind

@@ -3,7 +3,7 @@ they felt with each model, how they left, and how they rated the whole."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -22,6 +22,7 @@ from eqlab.core.plural import many
 from eqlab.core.results import Estimate, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.studied import Contrast
+from eqlab.core.values import dataclass
 
 RATED = "rated"
 """The condition of the page on which a person rates a talk."""

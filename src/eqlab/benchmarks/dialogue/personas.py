@@ -3,13 +3,14 @@ a user's; everything that is wrong with it is said at once, with line, persona a
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any, Literal, cast
 
 from eqlab.benchmarks.dialogue.published import LANGUAGE, START, SagePersona
 from eqlab.core.errors import DataError
 from eqlab.core.item_file import columns, filled, instruction, read_items
 from eqlab.core.toml_file import Section
+from eqlab.core.values import dataclass
 
 OPEN = "dialogue.toml"
 

@@ -7,10 +7,10 @@ import ast
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from eqlab.core.errors import DataError
+from eqlab.core.values import dataclass
 
 PERSONAS = "sage/SAGE/profile/simulator_profile.jsonl"
 TALKS = "sage/SAGE/dataset/*_based_simulator/*_result.jsonl"

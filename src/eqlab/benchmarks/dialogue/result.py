@@ -6,7 +6,6 @@ speakers a score needs. All factors are random and crossed; cells may be missing
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
 from eqlab.core.grouping import group_means
 from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table, Transcript, Utterance
+from eqlab.core.values import dataclass
 
 if TYPE_CHECKING:
     from eqlab.analysis.reml import Variances

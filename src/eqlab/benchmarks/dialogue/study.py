@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from eqlab.benchmarks.common.people import contrast_table, first_step, instructed, template
@@ -48,6 +48,7 @@ from eqlab.core.studied import (
 )
 from eqlab.core.study import Study, TalkTerms
 from eqlab.core.trials import Message, Trial
+from eqlab.core.values import dataclass
 from eqlab.tables.cells import p_text
 
 # -- the words on the pages ------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 same rule that let the talk go on."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import msgspec
@@ -11,6 +11,7 @@ from eqlab.benchmarks.dialogue.trials import PERSON, End, end_of
 from eqlab.core.answers import final
 from eqlab.core.benchmark import ReplyRow, Scored, Turn
 from eqlab.core.runs import PERSON as PEOPLES
+from eqlab.core.values import dataclass
 
 Outcome = Literal["success", "failure", "open", ""]
 _OUTCOMES: dict[End, Outcome] = {

@@ -4,7 +4,7 @@ in its first trial's key, so that the same turns always lead to the same next on
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 from eqlab.benchmarks.common.reading import is_refusal, read_json
@@ -19,6 +19,7 @@ from eqlab.core.item_file import filled
 from eqlab.core.runs import ModelConfig
 from eqlab.core.settings import holds_secret, read_settings, secret_among
 from eqlab.core.trials import Message, Trial
+from eqlab.core.values import dataclass
 
 # -- who sits in the speaker's seat ----------------------------------------------------------------------------------
 # Models by their specs, each perhaps at an address and with settings of its own, or

@@ -7,7 +7,7 @@ EmoBench with people: the same scenarios, each asked once, in one language."""
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,7 @@ from eqlab.core.runs import OWN, PEOPLE, PERSON
 from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
 from eqlab.core.study import Study
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 if TYPE_CHECKING:
     from eqlab.core.studied import StudyKind

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from eqlab.benchmarks.common.choices import choice, lettered, numbered, turned
@@ -14,6 +13,7 @@ from eqlab.core.forms import Form
 from eqlab.core.item_file import columns, filled, instruction, read_items
 from eqlab.core.toml_file import Section
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 OPEN = "emobench.toml"
 UNDERSTANDING_FILE, APPLICATION_FILE = "emobench/data/EU.jsonl", "emobench/data/EA.jsonl"

@@ -16,7 +16,6 @@ import io
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from eqlab.core.errors import DataError, UsageError
 from eqlab.core.item_file import instruction, read_items
 from eqlab.core.plural import many
 from eqlab.core.toml_file import Section
+from eqlab.core.values import dataclass
 from eqlab.instruments.catalogue import INSTRUMENTS, OVERALL, PANAS, Instrument, score_columns
 
 _FILE = re.compile(rf"(?P<model>.+)-(?P<questionnaire>{'|'.join(INSTRUMENTS)})(?:-testing)?\.csv")

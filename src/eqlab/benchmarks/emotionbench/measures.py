@@ -3,7 +3,7 @@ administrations in columns: what all statistics of this benchmark take, whoever 
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Literal
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.core.grouping import grouped
+from eqlab.core.values import dataclass
 
 Kind = Literal["negative", "neutral", "positive"]
 KINDS: tuple[Kind, ...] = ("negative", "neutral", "positive")

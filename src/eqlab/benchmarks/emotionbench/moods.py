@@ -16,7 +16,6 @@ It is capped by the scale: a subject whose default is the best possible mood can
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from msgspec import structs
@@ -28,6 +27,7 @@ from eqlab.benchmarks.emotionbench.measures import DEFAULT, FACTOR_ROWS, KINDS, 
 from eqlab.benchmarks.emotionbench.score import Administration
 from eqlab.core.grouping import grouped
 from eqlab.core.results import Estimate, Norms, Table
+from eqlab.core.values import dataclass
 
 MARGIN = 4.0
 """Points of mood (P − N, from −40 to 40) that count as no change: a twentieth of the range, and a quarter of

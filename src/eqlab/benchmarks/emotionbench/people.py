@@ -3,7 +3,6 @@ as the study did, beside the published people, and under the headline that model
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -65,6 +64,7 @@ from eqlab.core.plural import many
 from eqlab.core.results import Column, Estimate, ItemScore, Result, Table
 from eqlab.core.results import Norms as ScoreNorms
 from eqlab.core.runs import PEOPLE
+from eqlab.core.values import dataclass
 
 FEW_EACH = 5
 """People in a situation below which their noise lowers the concordance noticeably."""

@@ -5,7 +5,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ from eqlab.core.studied import (
 )
 from eqlab.core.study import Study
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.instruments.catalogue import PANAS, instrument
 from eqlab.instruments.wording import own_wording, scales
 

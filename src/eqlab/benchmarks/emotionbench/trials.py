@@ -14,7 +14,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any, Literal
@@ -28,6 +27,7 @@ from eqlab.core.benchmark import Selection
 from eqlab.core.forms import Form, Scale
 from eqlab.core.item_file import filled
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.instruments.catalogue import Instrument
 from eqlab.instruments.wording import PARTNER, Anchors, Wording, scales
 

@@ -8,7 +8,7 @@ emotion; Holm over all factor cells.
 own reliability as its ceiling."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -42,6 +42,7 @@ from eqlab.benchmarks.emotionbench.measures import (
     groups,
 )
 from eqlab.core.results import Estimate
+from eqlab.core.values import dataclass
 
 ALPHA = 0.01
 MARGIN = 2.0

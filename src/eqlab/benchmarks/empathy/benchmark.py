@@ -7,8 +7,10 @@ Reply: people write the replies. Somebody's words above, a field to answer them 
 study needs. What they wrote is moderated before anybody reads it (`eqlab study replies`)."""
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from itertools import compress
 from typing import Any
 
 import msgspec
@@ -49,6 +51,7 @@ from eqlab.core.runs import OWN, PEOPLE
 from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
 from eqlab.core.study import Checks, Study
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab study init rating')"
 
@@ -60,16 +63,11 @@ class GivenReply(msgspec.Struct, frozen=True, gc=False):
     repeat: int
     n_attempts: int
     answer: Answer | None
+    status: Status | None
+    """A refusal is a reply that can be rated, so it is stored as one; it is counted as what it is."""
     text: str
     facts: Mapping[str, Any]
     """Empty without a reply."""
-
-    @property
-    def status(self) -> Status | None:
-        """A refusal is a reply that can be rated, so it is stored as one; it is counted as what it is."""
-        if self.answer is None:
-            return None
-        return "refused" if self.facts.get("refusal") else self.answer.status
 
 
 def given_replies(scored: Iterable[Scored]) -> list[GivenReply]:
@@ -79,57 +77,58 @@ def given_replies(scored: Iterable[Scored]) -> list[GivenReply]:
 def _given(scored: Scored) -> GivenReply:
     answer = final(scored.attempts)
     text = reply_text(answer)
-    return GivenReply(scored.trial, scored.repeat, len(scored.attempts), answer, text, describe(text) if text else {})
+    facts = describe(text) if text else {}
+    status: Status | None = "refused" if text and facts["refusal"] else answer.status if answer else None
+    return GivenReply(scored.trial, scored.repeat, len(scored.attempts), answer, status, text, facts)
 
 
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
     replies = given_replies(scored)
     replied = [reply for reply in replies if reply.text]
-    about = {reply.trial.id: _about(reply.trial) for reply in replies}
-    words = mean_estimate("words per reply", [reply.facts["words"] for reply in replied], digits=1)
+    about = {trial.id: _about(trial) for trial in {reply.trial.id: reply.trial for reply in replies}.values()}
+    columns = {fact: [reply.facts[fact] for reply in replied] for fact in _FACTS}
+    words = mean_estimate("words per reply", columns["words"], digits=1)
     return Result(
         noun="prompts",
         benchmark="empathy",
         title="Empathy",
         subject=subject,
         rules={**options, "mode": replies[0].trial.mode if replies else "text"},
-        sentence=_sentence(subject, replied, words),
+        sentence=_sentence(subject, replied, words, columns["refusal"].count(True)),
         headline=Estimate("P(Good)", None, 0, unit="%", note=UNRATED, digits=1),
         score_range=(0.0, 100.0),
-        estimates=_estimates(replied, words),
-        counts=count_outcomes(reply.status for reply in replies),
+        estimates=_estimates(replied, columns, words),
+        counts=count_outcomes([reply.status for reply in replies]),
         items=tuple([_item(reply, about) for reply in replies]),
         item_range=(1.0, 3.0),
         caveats=_caveats(replies, replied),
-        tables=_tables(replied) if len(replied) > 1 else (),
+        tables=_tables(replied, columns) if len(replied) > 1 else (),
     )
 
 
-def _estimates(replied: Sequence[GivenReply], words: Estimate) -> tuple[Estimate, ...]:
+_SAID = {"refusal": "declines", "greeting": "greets like an assistant", "ai": "says it is an AI"}
+_FACTS = ("words", "tokens", *_SAID)
+Facts = Mapping[str, list[Any]]
+"""What is recorded of replies, fact by fact."""
+
+
+def _estimates(replied: Sequence[GivenReply], facts: Facts, words: Estimate) -> tuple[Estimate, ...]:
     prompts = [reply.trial.items for reply in replied]
     return (
         words,
-        mean_estimate("tokens per reply", [reply.facts["tokens"] for reply in replied], digits=1),
-        clustered_share("refusals", _those(replied, "refusal"), prompts),
-        clustered_share("greet like an assistant", _those(replied, "greeting"), prompts),
-        clustered_share("say they are an AI", _those(replied, "ai"), prompts),
-        clustered_share(f"longer than {MOST_WORDS} words", [r.facts["words"] > MOST_WORDS for r in replied], prompts),
+        mean_estimate("tokens per reply", facts["tokens"], digits=1),
+        clustered_share("refusals", facts["refusal"], prompts),
+        clustered_share("greet like an assistant", facts["greeting"], prompts),
+        clustered_share("say they are an AI", facts["ai"], prompts),
+        clustered_share(f"longer than {MOST_WORDS} words", [count > MOST_WORDS for count in facts["words"]], prompts),
     )
 
 
-def _those(replied: Sequence[GivenReply], fact: str) -> list[bool]:
-    return [bool(reply.facts[fact]) for reply in replied]
-
-
-def _count(replied: Sequence[GivenReply], fact: str) -> int:
-    return [reply.facts[fact] for reply in replied].count(True)
-
-
-def _tables(replied: Sequence[GivenReply]) -> tuple[Table, ...]:
+def _tables(replied: Sequence[GivenReply], facts: Facts) -> tuple[Table, ...]:
     note = "Words as blanks separate them. Nothing here is a score."
     return (
-        Table("Replies by valence", _columns("valence"), _rows(replied, "valence"), note),
-        Table("Replies by emotion", _columns("emotion"), _rows(replied, "emotion"), note),
+        Table("Replies by valence", _columns("valence"), _rows(replied, facts, "valence"), note),
+        Table("Replies by emotion", _columns("emotion"), _rows(replied, facts, "emotion"), note),
     )
 
 
@@ -137,24 +136,17 @@ def _columns(by: str) -> tuple[str, ...]:
     return (by, "replies", "words per reply", "refusals", "assistant greetings", "say they are an AI")
 
 
-def _rows(replied: Sequence[GivenReply], by: str) -> tuple[tuple[str | int | Estimate, ...], ...]:
-    groups = grouped((reply.trial.key[by], reply) for reply in replied)
+def _rows(replied: Sequence[GivenReply], facts: Facts, by: str) -> tuple[tuple[str | int | Estimate, ...], ...]:
+    names = [reply.trial.key[by] for reply in replied]
+    said = [Counter(compress(names, facts[fact])) for fact in _SAID]
     return tuple(
-        (
-            name,
-            len(group),
-            mean_estimate("words", [given_reply.facts["words"] for given_reply in group], digits=1),
-            *(_count(group, fact) for fact in ("refusal", "greeting", "ai")),
-        )
-        for name, group in sorted(groups.items())
+        (name, len(words), mean_estimate("words", words, digits=1), *(counts[name] for counts in said))
+        for name, words in sorted(grouped(zip(names, facts["words"], strict=True)).items())
     )
 
 
 def reply_shown(scored: Scored) -> ItemScore:
     return _item(_given(scored), {scored.trial.id: _about(scored.trial)})
-
-
-_SAID = {"refusal": "declines", "greeting": "greets like an assistant", "ai": "says it is an AI"}
 
 
 def _about(trial: Trial) -> tuple[str, tuple[str, str]]:
@@ -169,7 +161,8 @@ def _item(reply: GivenReply, about: Mapping[str, tuple[str, tuple[str, str]]]) -
     values: dict[str, Any] = {}
     if facts:
         values = {"words": facts["words"], "tokens": facts["tokens"]}
-        values |= {label: "yes" for fact, label in _SAID.items() if facts[fact]}
+        if facts["refusal"] or facts["greeting"] or facts["ai"]:
+            values |= {label: "yes" for fact, label in _SAID.items() if facts[fact]}
     return ItemScore(  # by place: by name it takes thrice the time
         trial.items[0], trial.id, reply.repeat, reply.status, None, title,
         text or (reply.answer.text if reply.answer else ""), values, {}, {}, reply.n_attempts, None, "", topics,
@@ -177,11 +170,10 @@ def _item(reply: GivenReply, about: Mapping[str, tuple[str, tuple[str, str]]]) -
     )  # fmt: skip
 
 
-def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate) -> str:
+def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate, refused: int) -> str:
     who = subject.removeprefix("model:")
     if words.value is None:
         return f"{who} gave no reply, so there is nothing to rate."
-    refused = _count(replied, "refusal")
     prompts = len({reply.trial.items[0] for reply in replied})
     tail = f", {refused} of them refusals" if refused else ""
     return (

@@ -13,7 +13,6 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -21,6 +20,7 @@ from typing import Literal
 from eqlab.core.errors import DataError
 from eqlab.core.item_file import instruction, read_items
 from eqlab.core.toml_file import Section
+from eqlab.core.values import dataclass
 from eqlab.instruments.catalogue import OVERALL, TEQ, score
 
 Valence = Literal["positive", "negative"]

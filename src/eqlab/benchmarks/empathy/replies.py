@@ -3,12 +3,12 @@ that people wrote, marks of little care."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from eqlab.core.answers import Answer, Reading
+from eqlab.core.values import dataclass
 
 MEAN_WORDS, MOST_WORDS = 28, 97
 """What the study told its models: mean and maximum of the people's replies, in tokens."""

@@ -4,7 +4,7 @@ EQ-Bench with people: dialogues, each with four emotions to rate from 0 to 10, a
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from eqlab.core.forms import Form
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import OWN, PEOPLE, PERSON
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 if TYPE_CHECKING:  # what studies are made of is loaded where there is one: every command would wait for it
     from eqlab.core.design import Design

@@ -3,12 +3,13 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from eqlab.core.errors import DataError
 from eqlab.core.item_file import as_number, instruction, numbered, read_items
 from eqlab.core.toml_file import Section
+from eqlab.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

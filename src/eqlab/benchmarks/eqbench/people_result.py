@@ -3,7 +3,7 @@ and dialogues alike, how they spread, how reliable a score is, and the norms the
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from statistics import fmean, stdev
 from typing import Any
 
@@ -31,6 +31,7 @@ from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, Norms, Result, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 _MOST = 100.0
 """The best score that the rules can give."""

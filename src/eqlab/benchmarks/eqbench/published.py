@@ -4,7 +4,6 @@ file, or from the figures that ship with the package. The one reader of publishe
 import hashlib
 import json
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from eqlab.benchmarks.common.reading import is_refusal
@@ -18,6 +17,7 @@ from eqlab.core.errors import DataError
 from eqlab.core.forms import Form
 from eqlab.core.results import Result
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.data.figures import FigureQuestion, Figures, ModelFigures
 
 PUBLISHED = "published"
@@ -58,6 +58,8 @@ class AskedQuestions:
     options: Mapping[str, Any]
     trials: Mapping[str, Trial]
     """By question."""
+    places: tuple[int, ...] = ()
+    """Of figures: which of all questions they are."""
 
 
 def options_of(version: str, language: str, revision: bool) -> Mapping[str, Any]:
@@ -71,10 +73,12 @@ def asked_of_questions(questions: Sequence[Question], items_sha256: str, options
     return AskedQuestions(items_sha256, options, trials)
 
 
-def asked_of_figures(figures: Figures, revision: bool) -> AskedQuestions:
+def asked_of_figures(figures: Figures, revision: bool, only: Container[str] | None = None) -> AskedQuestions:
+    """All questions, or some."""
     options = options_of(figures.version, figures.language, revision)
-    trials = {question.id: _trial(question, figures.language, options) for question in figures.questions}
-    return AskedQuestions(figures.items_sha256, options, trials)
+    asked = {place: question for place, question in enumerate(figures.questions) if only is None or question.id in only}
+    trials = {question.id: _trial(question, figures.language, options) for question in asked.values()}
+    return AskedQuestions(figures.items_sha256, options, trials, tuple(asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +154,8 @@ def _unread(trial: Trial, text: str) -> bool:
     return read.first is None and read.revised is None
 
 
-def run_of_figures(
-    figures: ModelFigures, questions: AskedQuestions, only: Container[str] | None = None
-) -> PublishedRun:
-    """Its replies to all questions, or to some."""
+def run_of_figures(figures: ModelFigures, questions: AskedQuestions) -> PublishedRun:
+    """Its replies to these questions."""
     return PublishedRun(
         figures.model,
         f"eqbench/{figures.file}",
@@ -166,8 +168,7 @@ def run_of_figures(
         tuple(
             Scored(trial, repeat, (figure_answer(reply, trial, f"model:{figures.model}", repeat, figures.completed),))
             for repeat, replies in enumerate(figures.iterations)
-            for trial, reply in zip(questions.trials.values(), replies, strict=True)
-            if only is None or trial.items[0] in only
+            for trial, reply in zip(questions.trials.values(), map(replies.__getitem__, questions.places), strict=True)
         ),
         texts=False,
     )

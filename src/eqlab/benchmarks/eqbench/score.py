@@ -3,7 +3,6 @@
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
 from typing import Literal
@@ -12,6 +11,7 @@ from eqlab.analysis.intervals import sample_sd
 from eqlab.benchmarks.options import Options, listed, option
 from eqlab.core.results import Baseline
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 # -- rules -----------------------------------------------------------------------------------------------------------
 # Every switch of EQ-Bench in one value, so that a score always says under which rules it was made.  The published

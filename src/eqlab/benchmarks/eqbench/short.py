@@ -6,7 +6,7 @@ English without revision under the leaderboard's rules."""
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from eqlab.core.errors import DataError, UsageError
 from eqlab.core.grouping import group_means
 from eqlab.core.plural import many
 from eqlab.core.results import WITH_OTHER_ITEMS, Baseline, Estimate, ItemScore, Result
+from eqlab.core.values import dataclass
 
 if TYPE_CHECKING:
     from eqlab.analysis.item_response import ItemModel

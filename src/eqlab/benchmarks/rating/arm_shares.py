@@ -3,7 +3,6 @@ where one judge rated all); and the same at equal length, since longer replies p
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from msgspec import structs
@@ -15,6 +14,7 @@ from eqlab.analysis.intervals import proportion_bounds, proportion_estimate
 from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
 from eqlab.benchmarks.rating.rated import GOOD, HUMAN, GivenRating
 from eqlab.core.results import HEAT, Estimate, Table, stacked, whiskers
+from eqlab.core.values import dataclass
 
 AT_EQUAL_LENGTH = "P(Good) at equal length"
 _COLUMNS = 3

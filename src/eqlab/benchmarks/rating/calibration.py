@@ -6,7 +6,6 @@ scale, whose ceiling is known from the study's pilot."""
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
@@ -20,6 +19,7 @@ from eqlab.benchmarks.rating.trials import RATING, REFERENCE_ARMS, order_arms
 from eqlab.core.forms import Scale
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.values import dataclass
 
 HUMAN_KAPPA = 0.2817
 """Weighted kappa of two people on the three-point form, from the study's pilot of 100; no interval is printed."""

@@ -5,11 +5,11 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from eqlab.benchmarks.empathy.items import EMOTIONS, EmpathyItem
 from eqlab.core.benchmark import ReplyRow
 from eqlab.core.errors import DataError
+from eqlab.core.values import dataclass
 from eqlab.tables.data import unguarded
 
 _RATINGS = {"1": 1, "2": 2, "3": 3, "bad": 1, "okay": 2, "ok": 2, "good": 3}

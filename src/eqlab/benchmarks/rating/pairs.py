@@ -3,7 +3,6 @@ and what the first place is worth. People's choices: strengths of the arms by Br
 first place that may count for something, errors over prompts and people together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -33,6 +32,7 @@ from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, OfOthers, Table, whiskers
 from eqlab.core.studied import Contrast
+from eqlab.core.values import dataclass
 from eqlab.tables.cells import p_text
 
 _OTHERS = OfOthers("Empathy", "replies called Good", (), HUMAN)

@@ -3,7 +3,7 @@ changes the order, who favours its own, who really answered, and the replies tha
 Under a rubric the panel pools all scales together, then every scale by itself; pairs become one ranking."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -32,6 +32,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.forms import Scale
 from eqlab.core.plural import many
 from eqlab.core.results import POINTS, Estimate, ItemScore, OfOthers, Result, Table, whiskers
+from eqlab.core.values import dataclass
 
 SUBJECT = "judge:panel"
 DISPUTED = 5

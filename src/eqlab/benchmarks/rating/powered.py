@@ -2,7 +2,6 @@
 (prediction-powered inference). P(Good) of the published form, means of a rubric's scales, preferences in pairs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
@@ -18,6 +17,7 @@ from eqlab.benchmarks.rating.rated import GOOD, RatedReply
 from eqlab.benchmarks.rating.trials import RATING
 from eqlab.core.forms import Scale
 from eqlab.core.results import Estimate, Table
+from eqlab.core.values import dataclass
 
 _GAIN_NOTE = "Each pair by itself. Gain below 1: the judge adds more noise than it takes away; use people alone."
 Row = tuple[str | int | float | Estimate | None, ...]

@@ -6,7 +6,7 @@ there is to say about the replies comes from a maker (judge.py, people.py, pairs
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from eqlab.benchmarks.common.outcome import count_outcomes, flatness
@@ -19,6 +19,7 @@ from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.data.items import PUBLISHED, shipped
 
 GOOD = 3

@@ -5,7 +5,7 @@ or all. Pairs: every pair is shown in both orders, to different people; within a
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 from typing import Any
 
@@ -48,6 +48,7 @@ from eqlab.core.studied import (
 )
 from eqlab.core.study import Study
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 
 TEQ = "TEQ Overall"
 _FAR = 0.33

@@ -10,7 +10,7 @@ import hashlib
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from itertools import combinations
 from typing import Any
 
@@ -22,6 +22,7 @@ from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.rubric import Rubric
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.data.items import PUBLISHED, shipped
 
 _MATERIAL = ("feels", "happened", "says", "replies", "first_reply", "second_reply")

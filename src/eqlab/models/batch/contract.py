@@ -4,12 +4,13 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any, Literal, Protocol, TypeVar
 
 from eqlab.core.errors import ModelError, UsageError
 from eqlab.core.runs import ModelConfig
+from eqlab.core.values import dataclass
 from eqlab.models.open import is_local
 from eqlab.models.providers import BATCH_PROVIDERS, LITELLM, locate, shown_url, without_key
 from eqlab.models.transport import Transport

@@ -11,7 +11,7 @@ other."""
 import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal, Protocol
@@ -21,6 +21,7 @@ import orjson
 
 from eqlab.core.environment import entry_points
 from eqlab.core.errors import UsageError, did_you_mean
+from eqlab.core.values import dataclass
 from eqlab.models.chat import ChatReply, ChatRequest
 
 _CHAT = ("choices", "message", "delta", "content", "text", "refusal", "finish_reason", "index")

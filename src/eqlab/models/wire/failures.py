@@ -8,11 +8,11 @@ import math
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from eqlab.core.values import dataclass
 from eqlab.models.chat import FILTERED, ChatReply
 from eqlab.models.wire.contract import Adapt, Adaptation, Hopeless, Incoming, Outgoing, ReplyOrFailure, TryAgain
 

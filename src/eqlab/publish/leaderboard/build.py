@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
@@ -24,6 +24,7 @@ from eqlab.analysis.ranks import KeptShares
 from eqlab.core.environment import cache_folder
 from eqlab.core.errors import DataError, EqlabError, UsageError
 from eqlab.core.plural import many
+from eqlab.core.values import dataclass
 from eqlab.data.files import whole_file
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.leaderboard.check import check_submission

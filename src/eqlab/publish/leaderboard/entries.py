@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from statistics import fmean
 from typing import Literal
@@ -12,6 +12,7 @@ from eqlab.comparison.contender import arms, item_means, rater, subject_name
 from eqlab.core.errors import EqlabError
 from eqlab.core.results import AMONG_REPLIES, ItemScore, Result
 from eqlab.core.runs import PEOPLE
+from eqlab.core.values import dataclass
 from eqlab.publish.groups import RunRecord, table_key
 from eqlab.runs.context import Known
 from eqlab.runs.pool import pooled

@@ -4,7 +4,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
 from itertools import islice
@@ -24,6 +24,7 @@ from eqlab.comparison.verdict import Pair
 from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore, Table, as_dict
 from eqlab.core.runs import PERSON
+from eqlab.core.values import dataclass
 from eqlab.data.figures import published_figures
 from eqlab.publish.components import in_points, inlined, page_bytes
 from eqlab.publish.groups import Row, group_of

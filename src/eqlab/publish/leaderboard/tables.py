@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from statistics import fmean
 from typing import Literal
@@ -30,6 +30,7 @@ from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, rank
 from eqlab.core.results import Estimate, goodness
 from eqlab.core.text import is_number
+from eqlab.core.values import dataclass
 from eqlab.publish.groups import facts_of, label_of
 from eqlab.publish.leaderboard.entries import BoardEntry
 from eqlab.tables.svg import Range, common_range

@@ -2,12 +2,12 @@
 model, which carries no signal, a real comparison before it. What holds for every result is said once."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from eqlab.comparison.contender import subject_name
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
+from eqlab.core.values import dataclass
 from eqlab.publish.groups import Group, Row, RunRecord, group
 from eqlab.publish.ladder import LANDSCAPE, ladder, ladder_sentence
 from eqlab.tables.forest import Forest, ForestLine, widest

@@ -3,7 +3,6 @@ persona with two talks side by side. Pages load nothing; without scripts everyth
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from markupsafe import Markup
 
 from eqlab.comparison.contender import subject_name
 from eqlab.core.results import Transcript
+from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
 from eqlab.publish.components import inlined, page_bytes, page_environment
 from eqlab.publish.groups import Group, RunRecord, group

@@ -8,7 +8,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from eqlab.core.answers import LENGTH, Answer
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.plural import many
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.core.values import dataclass
 from eqlab.models.chat import FILTERED
 from eqlab.models.runner import Asked
 from eqlab.publish.tools.tasks import TaskQuestion, can_be_exported, question_from, read_answer

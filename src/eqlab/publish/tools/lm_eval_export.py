@@ -4,10 +4,10 @@ What other ports of EQ-Bench do, this one must not: stop at a blank line, allow 
 as 0, or pass a run in which too little could be read."""
 
 import json
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
 from eqlab.publish.tools.lm_eval_steps import DOCUMENTS, METRICS, TASK
 from eqlab.publish.tools.tasks import Exported, TaskQuestion, asked_with

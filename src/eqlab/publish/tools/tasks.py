@@ -3,7 +3,6 @@
 Whatever asks the questions, the same replies give the same score, because nothing is read or scored anywhere else."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from eqlab.core.benchmark import Benchmark, Rated, Scored, Talks
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 from eqlab.core.trials import Trial, from_json, to_json
+from eqlab.core.values import dataclass
 from eqlab.models.chat import split_reasoning
 from eqlab.models.runner import Asked, is_complete
 from eqlab.runs.request import Request, prepare

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, insert, or_, select
@@ -19,6 +18,7 @@ from eqlab.core.plural import many
 from eqlab.core.runs import PERSON
 from eqlab.core.text import people as people_in_words
 from eqlab.core.trials import is_unchanged
+from eqlab.core.values import dataclass
 from eqlab.store.engine import Prepared, take_turn
 from eqlab.store.schema import answers, audit, chain, events, participants, studies, trials
 

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from eqlab.core.errors import StoreError
 from eqlab.core.plural import many
 from eqlab.core.runs import PERSON, SIMULATED, is_simulated
 from eqlab.core.text import people
+from eqlab.core.values import dataclass
 from eqlab.store.engine import kept_copy, snapshot, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
 from eqlab.store.study.chain import ENDS, NOTED, Link, breaks, mark_of, note_breaks, note_digest, read_chain

@@ -7,7 +7,6 @@ since a statement costs far more than a row."""
 import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +16,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.design import Design, choose_arm
 from eqlab.core.moves import Unknown
 from eqlab.core.runs import PERSON, is_simulated
+from eqlab.core.values import dataclass
 from eqlab.store.engine import Prepared, reading, take_turn
 from eqlab.store.schema import arrivals, events, panel_ids, participants, places, planned, studies
 from eqlab.store.store import Store, write_answers

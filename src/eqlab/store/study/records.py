@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
@@ -12,6 +12,7 @@ from eqlab.core.design import Design
 from eqlab.core.moves import State, Unknown
 from eqlab.core.runs import PERSON, SIMULATED, is_simulated
 from eqlab.core.trials import Trial, from_json
+from eqlab.core.values import dataclass
 from eqlab.store.engine import (
     despite_deadlock,
     erase_in_copies,

@@ -5,13 +5,13 @@ many at once, so many more each second), the same for all processes of a server.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from eqlab.core.errors import StoreError
+from eqlab.core.values import dataclass
 from eqlab.store.engine import reading, take_turn, writing
 from eqlab.store.schema import audit, buckets, researcher_sessions, researchers
 from eqlab.store.store import Store

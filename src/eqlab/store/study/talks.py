@@ -2,7 +2,6 @@
 down before it is sent. A turn is kept only if it is the one whose turn it is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from msgspec import structs
@@ -15,6 +14,7 @@ from eqlab.core.grouping import grouped
 from eqlab.core.moves import ENDED, Unknown
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.store.engine import despite_deadlock, reading, take_turn, writing
 from eqlab.store.schema import answers, planned, talk_calls
 from eqlab.store.store import read_answer, write_trials

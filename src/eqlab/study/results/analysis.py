@@ -7,7 +7,7 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -22,6 +22,7 @@ from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PERSON
 from eqlab.core.studied import Analysed, Contrast, PeopleResult
 from eqlab.core.study import Exclusion
+from eqlab.core.values import dataclass
 from eqlab.publish.report.write import write_results
 from eqlab.runs.score import titled
 from eqlab.store.engine import snapshot

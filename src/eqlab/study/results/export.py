@@ -9,7 +9,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -23,6 +23,7 @@ from eqlab.core.moves import State
 from eqlab.core.plural import many
 from eqlab.core.runs import is_simulated
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event

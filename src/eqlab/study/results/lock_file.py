@@ -5,7 +5,6 @@ so; when it was is proved by whoever keeps a copy, such as a registry or a mailb
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from eqlab.core.errors import DataError
 from eqlab.core.runs import is_simulated
+from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard.submission import fingerprint, own_key, sign, verified
 from eqlab.store.engine import snapshot

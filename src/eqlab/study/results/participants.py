@@ -4,7 +4,6 @@ order that does not depend on the store."""
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +14,7 @@ from eqlab.core.errors import StoreError
 from eqlab.core.runs import PERSON, is_simulated
 from eqlab.core.text import percentile_text, value_of
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.instruments.catalogue import INSTRUMENTS, Instrument, score
 from eqlab.store.study.moves import is_right
 from eqlab.store.study.participation import Participation

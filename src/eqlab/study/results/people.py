@@ -10,7 +10,6 @@ into it and an empty column to decide in. Filled in, the table is a source of re
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from eqlab.benchmarks.empathy.replies import WrittenReply, likeness, moderation_
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Writing
 from eqlab.core.results import Column, Table
+from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
 from eqlab.runs.judge import run_replies
 from eqlab.store.study.participation import Participation

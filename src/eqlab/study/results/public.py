@@ -11,7 +11,6 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from eqlab.core.forms import Scale, Several
 from eqlab.core.runs import is_simulated
 from eqlab.core.text import people as people_in_words
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation

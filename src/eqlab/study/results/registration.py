@@ -3,7 +3,6 @@ answers made of the study file and the lock; as text to paste and as JSON to upl
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from eqlab.core.design import Design
 from eqlab.core.forms import Scale
 from eqlab.core.plural import many
 from eqlab.core.studied import Planning
+from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
 from eqlab.store.study.lock import PlanStanding, moment
 from eqlab.study.kinds import form_of, kind_of

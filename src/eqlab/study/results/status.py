@@ -4,7 +4,7 @@ Pure but for one read of the store; nobody's name is in it."""
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -13,6 +13,7 @@ from eqlab.core.design import Design
 from eqlab.core.moves import ENDED
 from eqlab.core.results import Estimate
 from eqlab.core.study import Pay, Study
+from eqlab.core.values import dataclass
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.places import read_places
 from eqlab.store.study.studies import read_status

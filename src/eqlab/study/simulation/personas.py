@@ -4,7 +4,7 @@ leaving and so on). A player says what a persona does on a page, over HTTP or in
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from eqlab.core.design import Design
@@ -12,6 +12,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Form, Number, Scale, Several, even_points, random_points
 from eqlab.core.studied import TalkingPeople, Truth
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.study.kinds import find_kind
 
 _SAID = ("I", "found", "it", "easy", "to", "follow", "and", "would", "take", "part", "again", "soon")

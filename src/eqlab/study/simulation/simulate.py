@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
@@ -35,6 +35,7 @@ from eqlab.core.runs import PERSON, ModelConfig
 from eqlab.core.studied import Conversing, Recovered, Truth
 from eqlab.core.study import Panel, Study
 from eqlab.core.trials import Message, Trial, outgoing
+from eqlab.core.values import dataclass
 from eqlab.models.runner import place_in_talk
 from eqlab.runs.identity import provenance
 from eqlab.store.access import open_store

@@ -4,7 +4,7 @@ without scripts does. They know the study's questions from its design, and nothi
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html.parser import HTMLParser
 from typing import Any
 
@@ -13,6 +13,7 @@ import aiohttp
 from eqlab.core.design import Design
 from eqlab.core.errors import EqlabError
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.study.simulation.personas import Act, Player
 
 _TRIES = 40

@@ -7,7 +7,6 @@ import hmac
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.values import dataclass
 from eqlab.study.panels import derive
 from eqlab.study.web.settings import ServerSettings, check_secret, is_local
 

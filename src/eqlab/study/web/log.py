@@ -12,13 +12,14 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
 from eqlab.core.errors import UsageError
 from eqlab.core.plural import many
 from eqlab.core.text import people
+from eqlab.core.values import dataclass
 
 if TYPE_CHECKING:
     from eqlab.study.results.status import StudyStatus

@@ -7,7 +7,7 @@ the address without a browser's GET changes nothing."""
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
@@ -20,6 +20,7 @@ from starlette.routing import Route
 from eqlab.core.forms import Field, Number, Writing, points_left, settled
 from eqlab.core.moves import ENDED, Arrival, ConsentMove, FilledPage, Saved, Unknown, View
 from eqlab.core.trials import Trial
+from eqlab.core.values import dataclass
 from eqlab.store.study.records import find_by_panel
 from eqlab.study.panels import (
     SIGNATURE,

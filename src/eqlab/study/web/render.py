@@ -7,7 +7,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from types import CodeType
@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, Response
 
 from eqlab.core.forms import Form, Number, Scale, Several, Writing
 from eqlab.core.text import money, visible
+from eqlab.core.values import dataclass
 from eqlab.study.texts import Texts, load
 from eqlab.study.web.settings import ServerSettings
 

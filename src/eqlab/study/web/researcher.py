@@ -3,7 +3,6 @@
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import parse_qsl
 
@@ -16,6 +15,7 @@ from eqlab.core.moves import Unknown
 from eqlab.core.plural import many
 from eqlab.core.results import as_dict
 from eqlab.core.text import people as people_in_words
+from eqlab.core.values import dataclass
 from eqlab.store.study.researchers import (
     ROLES,
     Researcher,

@@ -4,10 +4,11 @@ from elsewhere, and what kind of device asks."""
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit
 
 from eqlab.core.errors import UsageError
+from eqlab.core.values import dataclass
 from eqlab.study.texts import Texts
 
 LEAST_SECRET = 32

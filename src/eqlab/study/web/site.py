@@ -10,7 +10,6 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from starlette.exceptions import HTTPException
@@ -20,6 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from eqlab.core.errors import UsageError
 from eqlab.core.moves import Unknown, View
 from eqlab.core.study import Study
+from eqlab.core.values import dataclass
 from eqlab.store.study.participation import steady_time
 from eqlab.store.study.researchers import give_token, take_token
 from eqlab.study.overview import expected_minutes

@@ -5,7 +5,6 @@ nor a model's speed shows."""
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
@@ -16,6 +15,7 @@ from starlette.routing import Route
 
 from eqlab.core.moves import ENDED, Unknown, View
 from eqlab.core.study import Study
+from eqlab.core.values import dataclass
 from eqlab.store.study.researchers import take_token
 from eqlab.study.conversations import Conversations
 from eqlab.study.panels import ending_of
