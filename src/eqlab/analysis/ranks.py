@@ -197,7 +197,7 @@ def rank_sets(
     found = pairwise(scores) if found is None else found
     tested, by_signs = _testable(scores, found)
     models, alpha = len(scores), 1 - level
-    given = _Given(scores, tested, found.p, draws, seed, _place(draws, alpha), elsewhere, keeper)
+    given = _Given(scores, tested, found.p.astype(np.float32), draws, seed, _place(draws, alpha), elsewhere, keeper)
     drawn = _drawn(given)
     large = drawn.kept.large.by_model(models)
     above, below = np.zeros((models, models), dtype=bool), np.zeros((models, models), dtype=bool)
@@ -268,32 +268,34 @@ def pairwise(matrix: npt.ArrayLike) -> Pairwise:
     scores = as_matrix(matrix)
     known = np.isfinite(scores)
     centred = np.where(known, scores - np.nanmean(scores, where=known) if known.any() else 0.0, 0.0)
-    mask = known.astype(float)
-    n = mask @ mask.T
-    sums = centred @ mask.T
-    squares = (centred**2) @ mask.T
-    shared = centred @ centred.T
-    gap, se, p = np.empty(n.shape), np.empty(n.shape), np.empty(n.shape)
-    for start in range(0, len(scores), _BLOCK):  # so that what is computed on the way stays small
-        rows = slice(start, start + _BLOCK)
-        own, both = n[rows], squares[rows] + squares.T[rows]
+    mask, squared = known.astype(float), centred**2
+    models = len(scores)
+    gap, se, p, n = (np.empty((models, models), dtype=kind) for kind in (float, float, float, np.int32))
+
+    def of_some(start: int) -> None:  # each pair once; what is computed on the way stays small
+        rows, others = slice(start, start + _BLOCK), slice(start, models)
+        own = mask[rows] @ mask[others].T
+        sums = centred[rows] @ mask[others].T - mask[rows] @ centred[others].T
+        both = squared[rows] @ mask[others].T + mask[rows] @ squared[others].T
         with np.errstate(invalid="ignore", divide="ignore"):
-            gap[rows] = np.where(own > 0, (sums[rows] - sums.T[rows]) / own, np.nan)
-            spread = np.maximum(both - 2 * shared[rows] - own * gap[rows] ** 2, 0.0)
+            mean = np.where(own > 0, sums / own, np.nan)
+            spread = np.maximum(both - 2 * (centred[rows] @ centred[others].T) - own * mean**2, 0.0)
             spread[spread < 1e-12 * both] = 0.0  # rounding is no spread
-            se[rows] = np.where(own > 1, np.sqrt(spread / (own - 1) / own), np.nan)
-            t = np.abs(gap[rows] / se[rows])
-            p[rows] = np.where(gap[rows] == 0, 1.0, 2 * stdtr(np.maximum(own - 1, 1), -t))
-    del sums, squares, shared
+            error = np.where(own > 1, np.sqrt(spread / (own - 1) / own), np.nan)
+            chance = np.where(mean == 0, 1.0, 2 * stdtr(np.maximum(own - 1, 1), -np.abs(mean / error)))
+        for whole, part, turned in ((gap, mean, -mean), (se, error, error), (p, chance, chance), (n, own, own)):
+            whole[others, rows], whole[rows, others] = turned.T, part
+
+    _in_threads(of_some, range(0, models, _BLOCK))
     same = (se == 0) & (gap != 0)  # as in `paired`: all signs agree
-    p[same] = 2.0 ** (1 - n[same])
+    p[same] = 2.0 ** (1.0 - n[same])
     differ = _differing(scores)
     few = (n >= FEWEST) & (differ > 0) & (differ < np.minimum(DIFFER, n))
     for one, other in np.argwhere(np.triu(few)).tolist():
         gaps = scores[one] - scores[other]
         p[one, other] = p[other, one] = signs_p(gaps[np.isfinite(gaps)])
     p[np.isnan(se) | (n < FEWEST)] = np.nan
-    return Pairwise(gap, se, p, n.astype(np.int32), np.asarray(few), differ)
+    return Pairwise(gap, se, p, n, np.asarray(few), differ)
 
 
 def one_against(row: npt.ArrayLike, matrix: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -336,8 +338,12 @@ def _differing(scores: Floats) -> npt.NDArray[np.integer]:
         codes[:, item] = np.unique(scores[:, item], return_inverse=True)[1]
     codes = codes.astype(np.int16) if len(scores) < 2**15 else codes
     differ = np.zeros((len(scores), len(scores)), dtype=np.int32)
-    for row in range(len(scores)):
-        differ[row] = np.count_nonzero((codes != codes[row]) & known & known[row], axis=1)
+
+    def of_one(row: int) -> None:
+        unlike = (codes[row:] != codes[row]) & known[row:] & known[row]
+        differ[row, row:] = differ[row:, row] = np.count_nonzero(unlike, axis=1)
+
+    _in_threads(of_one, range(len(scores)))
     return differ
 
 
@@ -435,7 +441,7 @@ class BootstrapT:
                     share[~wanted] = 0.0
                 yield model, others, share
 
-    def floors(self, models: npt.NDArray[np.intp], p: Floats, tested: Flags, place: int) -> Float32s:
+    def floors(self, models: npt.NDArray[np.intp], p: Float32s, tested: Flags, place: int) -> Float32s:
         """By model, a share that none of its bounds is below: 0 where nothing is known.
 
         A bound over fewer pairs is never larger. If the bound over some pairs leaves all of them open, they are open at
@@ -454,7 +460,7 @@ class BootstrapT:
                 gap = self._means[near[:, None], draws] - self._means[model, draws]
                 shares, own = self._shares(model, near, gap, self._weights[draws].T), p[model, near]
 
-                def bound(least: float, shares: Float32s = shares, own: Floats = own) -> float:
+                def bound(least: float, shares: Float32s = shares, own: Float32s = own) -> float:
                     some = shares[own >= least]
                     return (_largest(some.max(axis=0), place) or 0.0) if len(some) else 0.0
 
@@ -464,7 +470,7 @@ class BootstrapT:
                         break
                 else:
                     continue
-                while (higher := bound(_p_bound(self, floor))) > floor:
+                while (higher := bound(_p_bound(self, floor * (1 - float(_MARGIN))))) > floor:
                     floor = higher
                 floors[at] = floor
 
@@ -582,7 +588,7 @@ class _Given:
 
     scores: Floats
     tested: Flags
-    p: Floats
+    p: Float32s
     draws: int
     seed: int
     place: int
