@@ -50,7 +50,7 @@ _FEWEST_DRAWS = 250
 """Of a thread."""
 _STAGES = 4
 """Parts of the draws, after each of which floors rise."""
-_SAMPLE = 512
+_SAMPLE = 256
 """Pairs of a model, at most, that its first floor is taken from."""
 _SCREENED = 400
 """New models from which on shares are screened before they are computed."""
@@ -506,7 +506,9 @@ class BootstrapT:
             weights = np.ones(self.n) if self._plain else self._weights[draw].astype(float)
             left, right = self._seen(rest, mean, weights, directions, floors[order])
             drawn = weights > 0
-            scaled = rest[:, drawn] * np.sqrt(weights[drawn] / self.n).astype(np.float32)
+            scaled = np.ascontiguousarray(rest[:, drawn])  # row by row, as it is taken
+            scaled *= np.sqrt(weights[drawn] / self.n).astype(np.float32)
+            room = np.empty((2, _GATHERED, scaled.shape[1]), dtype=np.float32)
             for rows, columns in sides:
                 for start in range(0, len(rows), _TALL):
                     own = rows[start : start + _TALL]
@@ -520,8 +522,11 @@ class BootstrapT:
                         share = np.empty(len(one), dtype=np.float32)
                         for at in range(0, len(one), _GATHERED):
                             some = np.s_[at : at + _GATHERED]
-                            gaps = scaled.take(one[some], axis=0, mode="clip")  # without a second look at places
-                            gaps -= scaled.take(other[some], axis=0, mode="clip")
+                            count = len(one[some])
+                            gaps, away = room[0, :count], room[1, :count]
+                            scaled.take(one[some], axis=0, out=gaps, mode="clip")
+                            scaled.take(other[some], axis=0, out=away, mode="clip")
+                            gaps -= away
                             share[some] = np.einsum("ij,ij->i", gaps, gaps)
                         share = (mean[one] - mean[other]) ** 2 / (share + _NOTHING)
                         large = share >= floors[order[one]]
