@@ -135,6 +135,35 @@ def test_who_leaves_hurt_has_left(tmp_path, server, visit, old):
     assert [(one["emotion"], one.get("leaves")) for one in spoken] == [(35, 0), (5, 2)]  # 2: hurt
 
 
+def paste(page, text):
+    page.locator("#message").focus()
+    page.evaluate(
+        """text => { const data = new DataTransfer(); data.setData("text", text);
+        const one = document.getElementById("message"); one.value = text;
+        one.dispatchEvent(new InputEvent("input", { bubbles: true }));
+        one.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true })); }""",
+        text,
+    )
+
+
+def test_what_is_pasted_stays_pasted_where_another_tab_was_quicker(tmp_path, server, visit):
+    server.reply = lambda body, number: "I see."
+    with talking(tmp_path, server, talk="") as site:
+        page = visit()
+        to_talk(page, site)
+        second = page.context.new_page()
+        second.goto(page.url)
+        paste(page, "Written elsewhere.")
+        second.locator("#message").fill("In words of my own.")
+        for tab, turn in ((second, "2"), (page, "2"), (page, "4")):
+            feel(tab, 35)
+            tab.locator("#send").click()
+            expect(tab.locator("#talk")).to_have_attribute("data-turn", turn)
+        (told,) = signals(site.served.participation)
+    pasted, own = len("Written elsewhere."), len("In words of my own.")
+    assert told.pasted == pytest.approx(100 * pasted / (pasted + own))
+
+
 def test_what_is_pasted_into_a_talk_is_counted_also_after_a_reload(tmp_path, server, visit):
     """The table of signals said that nobody had pasted: nobody had looked."""
     server.reply = lambda body, number: "I see."
@@ -142,14 +171,7 @@ def test_what_is_pasted_into_a_talk_is_counted_also_after_a_reload(tmp_path, ser
         page = visit()
         to_talk(page, site)
         for turn in range(2):
-            page.locator("#message").focus()
-            page.evaluate(
-                """text => { const data = new DataTransfer(); data.setData("text", text);
-                const one = document.getElementById("message"); one.value = text;
-                one.dispatchEvent(new InputEvent("input", { bubbles: true }));
-                one.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true })); }""",
-                f"Written elsewhere, number {turn}.",
-            )
+            paste(page, f"Written elsewhere, number {turn}.")
             if turn == 0:
                 page.reload()
                 expect(page.locator("#message")).to_have_value("Written elsewhere, number 0.")

@@ -1,6 +1,7 @@
 """A person's way, step by step, on SQLite and on PostgreSQL."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from small_study import answer_for, small_design, take
@@ -365,6 +366,23 @@ def test_the_number_of_pages_is_right_from_the_first_page_on(make_participation)
         else:
             participation.save(person, view.number, view.attempt, answer_for(view))
     assert totals == {view.number + 1}
+
+
+def test_where_batches_differ_in_length_the_first_pages_say_at_most(make_participation):
+    design = small_design(batches=1)
+    first, *rest = design.batches
+    participation = make_participation(replace(design, batches=(replace(first, trials=first.trials[:1]), *rest)))
+    person = participation.arrive("h", "en")
+    seen = []
+    while (view := participation.look(person)).step is not None:
+        seen.append((view.sure, view.total))
+        if view.step.kind == "consent":
+            participation.consent(person, agreed=True)
+        else:
+            participation.save(person, view.number, view.attempt, answer_for(view))
+    assert {total for sure, total in seen if sure} == {view.number + 1}
+    assert not seen[0][0]
+    assert seen[0][1] >= view.number + 1
 
 
 def test_the_pseudonym_of_somebody_erased_leaves_the_audit(make_participation):

@@ -427,6 +427,38 @@ def test_replies_to_published_prompts_are_released_without_the_prompts_whoever_r
     assert all(row["stimulus"] for row in others)
 
 
+def test_a_check_that_names_an_option_of_a_published_item_is_not_passed_on(participation, tmp_path):
+    finished(participation, ["computer"] * 5)
+    design = participation.design
+    first = next(trial for trial in design.trials.values() if "arm" in trial.key)
+    options = ((1, "She goes over and asks whether they need help."), (2, "Good"))
+    own = tuple(replace(scale, anchors=options) for scale in first.form.scales)
+    asked = replace(first, items=("hit:9554_conv:19108",), form=Form(own))
+    checks = tuple(
+        Trial(
+            f"check {n}",
+            (f"c{n}",),
+            "attention",
+            f"To show that you are reading, choose “{text}” here.",
+            asked.form,
+            "",
+        )
+        for n, text in options
+    )
+    participation.design = replace(
+        design,
+        batches=tuple(
+            replace(batch, trials=tuple(asked if one == first else one for one in batch.trials))
+            for batch in design.batches
+        ),
+        attention=(*design.attention, *checks),
+    )
+    publish(participation, tmp_path / "public")
+    rows = csv.DictReader(StringIO((tmp_path / "public" / "questions.csv").read_text()))
+    shown = {row["item"]: bool(row["stimulus"]) for row in rows if row["item"] in ("c1", "c2")}
+    assert shown == {"c1": False, "c2": True}  # "Good" is nobody's
+
+
 def test_a_release_has_no_times_of_pages_unless_asked_for(participation, tmp_path):
     finished(participation, ["computer"] * 5)
     for folder, times in (("plain", False), ("timed", True)):

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from dataclasses import replace
 
 import pytest
 from small_study import small_design
@@ -13,6 +14,7 @@ from web_case import PROLIFIC, SECRET, enter, fill, walk
 from eqlab.core.study import Panel
 from eqlab.store.schema import answers
 from eqlab.store.study.participation import Participation
+from eqlab.study.web.app import create_app
 from eqlab.study.web.guard import parse_cookies, same_origin
 from eqlab.study.web.log import where
 from eqlab.study.web.settings import network_of
@@ -212,6 +214,16 @@ def test_the_door_has_a_limit_for_each_address_behind_a_proxy(make_site):
     }
     assert come["203.0.113.7"] == come["203.0.113.8"] == come["::ffff:203.0.113.9"] == [303, 303, 303, 429]
     assert come["127.0.0.1"] == come["::ffff:127.0.0.1"] == come["::1"] == [303] * 4
+
+
+def test_a_raised_limit_lets_people_in_at_once(make_site):
+    """A class behind one router: the old, empty bucket went on to count."""
+    site = make_site(arrival_burst=1, arrival_rate=0.0, public_url="http://study.test")
+    assert [enter(site.browser(follow_redirects=False), panel_id=f"a{n}").status_code for n in range(2)] == [303, 429]
+    site.settings = replace(site.settings, arrival_burst=3)
+    site.app = create_app(site.studies, site.settings)
+    codes = [enter(site.browser(follow_redirects=False), panel_id=f"b{n}").status_code for n in range(4)]
+    assert codes == [303, 303, 303, 429]
 
 
 def test_forwarded_addresses_are_believed_only_if_told(make_site):

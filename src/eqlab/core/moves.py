@@ -93,7 +93,7 @@ class View:
     number: int
     """Of the page, from 0."""
     total: int
-    """Pages in all, as far as known."""
+    """Pages in all; the most that it can be until it is `sure`."""
     step: Step | None
     """None when taking part has ended."""
     attempt: int
@@ -104,6 +104,8 @@ class View:
     language: str
     back: bool = False
     """Whether the answer before can still be changed."""
+    sure: bool = True
+    """False while it is not drawn which of batches of several lengths the person gets."""
 
 
 class Unknown(StoreError):

@@ -60,7 +60,9 @@ class Participation:
         self.study = design.study
         self.clock = clock
         self._first = len(design.first_steps())
-        self._total = self._first + max(len(design.own_steps(batch.arm, batch.number, 0)) for batch in design.batches)
+        lengths = {len(design.own_steps(batch.arm, batch.number, 0)) for batch in design.batches}
+        self._total = self._first + max(lengths)
+        self._alike = len(lengths) == 1
 
     # -- looking -----------------------------------------------------------------------------------------------
 
@@ -88,6 +90,7 @@ class Participation:
             ENDING.get(who.state),
             who.language,
             step is not None and may_correct(steps, who.step, self._first),
+            self._alike or who.arm is not None,
         )
 
     def look_back(self, person: str) -> tuple[View, Mapping[str, Any]] | None:

@@ -10,7 +10,7 @@ import csv
 import json
 import secrets
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from eqlab.benchmarks.empathy.items import is_published
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.forms import Scale
+from eqlab.core.forms import Scale, Several
 from eqlab.core.runs import is_simulated
 from eqlab.core.text import people as people_in_words
 from eqlab.core.trials import Trial
@@ -399,9 +399,23 @@ def _of_others(design: Design, store: Store) -> frozenset[str]:
     asked = design.trials.values()
     own = {one.id: one.stimulus for one in asked if one.benchmark in theirs or any(map(is_published, one.items))}
     texts = {text for text in own.values() if text}
+    texts |= {label for one in asked if one.id in own for label in _options(one) if len(label.split()) > _A_FEW}
     others = [one for one in asked if one.id not in own]  # shown once more, or as a check
     again = {one.id for one in others if one.stimulus in texts or any(text in one.stimulus for text in texts)}
     return frozenset(own) | again
+
+
+_A_FEW = 3
+"""Words that are nobody's: "Very much", "sad"."""
+
+
+def _options(trial: Trial) -> Iterator[str]:
+    """What can be chosen, in words."""
+    for one in trial.form.fields:
+        if isinstance(one, Scale):
+            yield from (label for _, label in one.anchors)
+        elif isinstance(one, Several):
+            yield from one.options
 
 
 def _on_published(source: str, store: Store) -> bool:

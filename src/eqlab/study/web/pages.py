@@ -408,6 +408,7 @@ async def _show(
     common: dict[str, Any] = {
         "view": view,
         "number": view.number + 1,
+        "place": visit.place(view),
         "problems": [(_anchor(trial, key), text) for key, text in said.items()],
         "correct": post is not None and post.correct,
         "dropped": dropped,

@@ -38,6 +38,7 @@ _SEALED_SECONDS = 3600
 RESEARCHER_SECONDS = 12 * 3600
 _MARK = re.compile(rb"(?:^|&)mark=([\w-]*)")
 _OURS_ALONE = "__Host-"
+Limited = Literal["door", "login", "resume"]
 """Over https a browser lets no other host, and no plain http page, set a cookie whose name begins so."""
 
 
@@ -72,25 +73,30 @@ class Site:
     def person(self, request: Request, study: str) -> str | None:
         return self.cookies.read_person(cookies_of(request), study)
 
-    async def allows(self, request: Request, what: Literal["door", "login", "resume"], whom: str = "") -> bool:
+    async def allows(self, request: Request, what: Limited, whom: str = "") -> bool:
         """The limits by address, which all processes of the server share. At the door loopback is exempt where the
         server is for this machine only."""
         address = client_of(request)
         if what == "door" and is_loopback(address) and is_local("localhost", self.settings.public_url):
             return True
+        served = self.first
+        bucket = self._bucket(what, whom or network_of(address))
+        return await served.write(take_token, served.participation.store, *bucket, self.clock())
+
+    async def forgive(self, request: Request, what: Limited) -> None:
+        served = self.first
+        key, *_ = self._bucket(what, network_of(client_of(request)))
+        await served.write(give_token, served.participation.store, key)
+
+    def _bucket(self, what: Limited, whom: str) -> tuple[str, float, float]:
+        """Its key, its size and what comes back each second. Another size is another bucket: who raises a limit does
+        not wait until the old one has filled."""
         burst, rate = {
             "door": (self.settings.arrival_burst, self.settings.arrival_rate),
             "login": (self.settings.login_burst, self.settings.login_rate),
             "resume": (self.settings.resume_burst, self.settings.resume_rate),
         }[what]
-        served = self.first
-        key = self.limit_key(what, whom or network_of(address))
-        return await served.write(take_token, served.participation.store, key, burst, rate, self.clock())
-
-    async def forgive(self, request: Request, what: str) -> None:
-        served = self.first
-        key = self.limit_key(what, network_of(client_of(request)))
-        await served.write(give_token, served.participation.store, key)
+        return self.limit_key(f"{what} {burst:g}", whom), burst, rate
 
     @property
     def first(self) -> ServedStudy:
@@ -158,6 +164,12 @@ class Visit:
         found = _MARK.search(fields)
         if found is not None and found.group(1).decode() != self.mark:
             raise SomebodyElse
+
+    def place(self, view: View) -> str:
+        """Of how many pages this is one; before it is known how long their own part is, of how many at most."""
+        t = self.site.render.texts(self.study.language)
+        number, total = view.number + 1, view.total
+        return t("page_of", number=number, total=total) if view.sure else t("page_of_most", number=number, total=total)
 
     def minutes_left(self, view: View) -> int | None:
         """None before the consent, and where less than a minute is left to speak of."""

@@ -236,6 +236,7 @@ async def show(
         status,
         view=view,
         number=view.number + 1,
+        place=visit.place(view),
         talk=talk,
         terms=talks.terms,
         w=words,

@@ -10,6 +10,7 @@
   let busy = false;
   let pressed = null;
   let unsent = ""; // what another tab was quicker than, until there is a place for it again
+  let pasted = 0; // of that
   let untold = "";
   document.addEventListener("click", (event) => { pressed = event.target.closest("button[type=submit]"); }, true);
 
@@ -45,7 +46,10 @@
       feel.addEventListener("keydown", (event) => { if (event.key === " " || event.key === "Enter") { event.preventDefault(); touch(); } });
     }
     if (message) {
-      if (!message.value) message.value = draft.get() || unsent;
+      if (!message.value) {
+        message.value = draft.get() || unsent;
+        if (unsent && !draft.get()) draft.paste(pasted);
+      }
       const count = document.getElementById("count");
       const show = () => {
         draft.set(message.value);
@@ -60,7 +64,7 @@
     }
     for (const one of talk.querySelectorAll("form")) if (one.method === "post") one.addEventListener("submit", submitted);
     if (untold) say(untold);
-    if (message) unsent = untold = "";
+    if (message) { unsent = untold = ""; pasted = 0; }
     if (talk.dataset.state === "wait") listen();
     const errors = document.getElementById("errors");
     if (errors) errors.focus();
@@ -116,7 +120,7 @@
     }
     if (reply.outcome === "kept" || reply.outcome === "again") draft.forget();
     untold = Object.values(reply.problems || {}).join(" ");
-    if (untold) unsent = body.get("v.says") || "";
+    if (untold) { unsent = body.get("v.says") || ""; pasted = Number(body.get("pasted")) || 0; }
     await refresh();
   }
 
