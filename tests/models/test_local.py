@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import absent
+from msgspec.structs import replace
 
 from eqlab.core.errors import ModelError
 from eqlab.models import local

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol
 
+import msgspec
+
 from eqlab.core.answers import LENGTH as LENGTH
 from eqlab.core.errors import UsageError, did_you_mean
 from eqlab.core.trials import Message, one_prompt
@@ -22,8 +24,7 @@ its room, every wire format says these three alike; other reasons are kept in th
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
+class ChatRequest(msgspec.Struct, frozen=True):
     """One question in one meaning; each wire format says it in its own words."""
 
     messages: tuple[Message, ...]
@@ -45,16 +46,15 @@ class ChatRequest:
     """Added when a reply to the same question was cut before."""
     faults: int = 6
     """How many failures of the server this question may still cost."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Fields of the provider's own, sent as they are; they win over everything above."""
     user_set: frozenset[str] = frozenset()
     """Which of the fields above the user chose: they are never dropped in silence."""
-    again: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
+    again: Callable[[], Awaitable[None]] | None = None
     """Awaited before the question is sent once more, for whatever reason. May raise LimitReached."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatReply:
+class ChatReply(msgspec.Struct, frozen=True):
     text: str
     """The whole reply, a thinking model's inline reasoning included."""
     reasoning: str = ""
@@ -67,16 +67,18 @@ class ChatReply:
     tokens_out: int | None = None
     latency: float = 0.0
     transport_retries: int = 0
-    sent: Mapping[str, Any] = field(default_factory=dict)
+    sent: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """What was really sent: `temperature`, `top_p`, `seed`, `effort`, `room`, `dialect`; what is absent was not."""
-    usage: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """What else came back: `reasoning_tokens`, `cached_tokens`, `cost` (US dollars, where the provider says it)."""
 
     def __post_init__(self) -> None:
+        if (self.text + self.reasoning + self.model + self.finish + self.refusal).isascii():  # as most are
+            return
         for name in ("text", "reasoning", "model", "finish", "refusal"):
             written = getattr(self, name)
             if _HALVES.search(written):
-                object.__setattr__(self, name, _with_whole_letters(written))
+                msgspec.structs.force_setattr(self, name, _with_whole_letters(written))
 
 
 def _with_whole_letters(text: str) -> str:

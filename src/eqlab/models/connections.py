@@ -289,6 +289,8 @@ class ConnectionPool:
         self._opening = 0
         self._connector: _Connector | None = None
         """Makes connections, and keeps none."""
+        self._first: asyncio.Event | None = None
+        """Set once somebody has tried to connect by name; None while nobody has begun to."""
         self._reached: dict[str, tuple[float, tuple[int, Any]]] = {}
         """By origin: when it was last connected to by its name, and where."""
         self._stirred: set[PooledConnection] = set()
@@ -335,7 +337,12 @@ class ConnectionPool:
                 return
         if self._connector is None:  # made late: it belongs to the running event loop
             self._connector = _Connector()
-        made = await self._connector.connect(target.request, [], self._timeout)
+        if self._first is None:
+            self._first = asyncio.Event()
+        try:
+            made = await self._connector.connect(target.request, [], self._timeout)
+        finally:
+            self._first.set()
         connection.attach(made)
         if target.request.proxy is None and not target.request.is_ssl() and made.transport is not None:
             line = made.transport.get_extra_info("socket")
@@ -363,6 +370,8 @@ class ConnectionPool:
         self._opening += 1
         connection = PooledConnection(origin)
         try:
+            if self._first is not None:  # the question that is asked first finds out where the server is
+                await self._first.wait()
             await self.connect(connection, target)
         except (aiohttp.ClientError, OSError):
             return

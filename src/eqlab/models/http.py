@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import orjson
+from msgspec import structs
 
 from eqlab.core.errors import ModelError
 from eqlab.core.plural import many
@@ -47,7 +48,7 @@ _LONGEST_BACKOFF = 15.0
 _MOST_CHANGES = 24
 _TOLD = 30.0
 """Seconds of a pause from which on the user is told."""
-_ALONE_NEAR, _ALONE_FAR = 0.2, 2.0
+_ALONE_NEAR, _ALONE_FAR = 0.1, 2.0
 """Seconds that a model's first request has for itself, by where the server is: long enough to be refused."""
 
 
@@ -212,9 +213,11 @@ class HttpChat:
             if tries.sent and request.again is not None:
                 await request.again()
             tries.sent = True
-            started = await self._pace.acquire(self._nap)
+            if (started := self._pace.take()) is None:
+                started = await self._pace.acquire(self._nap)
             try:
-                await self._limiter.acquire(self._nap)
+                if self._limiter.take() is None:
+                    await self._limiter.acquire(self._nap)
                 try:
                     outgoing = self._wire.build(self._endpoint, request, self._profile)
                     try:
@@ -228,7 +231,7 @@ class HttpChat:
                         reply = self._took(request, result, came, tries.retries)
                         if not tries.timed_out:
                             return reply
-                        return replace(reply, usage={**reply.usage, "timed_out": tries.timed_out})
+                        return structs.replace(reply, usage={**reply.usage, "timed_out": tries.timed_out})
                     wait = await self._after_failure(outgoing, result, started, tries)
                 finally:
                     self._limiter.release()
@@ -353,7 +356,7 @@ class HttpChat:
         tries.blamed = True
         if outgoing.request.again is not None:
             await outgoing.request.again()
-        bare = self._wire.build(self._endpoint, replace(outgoing.request, schema=None), self._profile)
+        bare = self._wire.build(self._endpoint, structs.replace(outgoing.request, schema=None), self._profile)
         came = await self._post(bare)
         if isinstance(came, Incoming) and isinstance(self._wire.read(bare, came), ChatReply):
             reason = without_key(again.reason, self._endpoint.key)
@@ -378,8 +381,8 @@ class HttpChat:
             body = orjson.dumps(outgoing.body) if not outgoing.request.extra else _as_json(outgoing.body)
         except TypeError:  # half a letter, which it refuses
             body = _as_json(outgoing.body)
-        question = outgoing.request.messages
-        return await self._transport.post(self._endpoint.base_url + outgoing.path, outgoing.headers, body, question)
+        url, question = self._endpoint.base_url + outgoing.path, outgoing.request.messages
+        return await self._transport.request("POST", url, outgoing.headers, body, question=question)
 
     async def _is_there(self) -> bool:
         headers = {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
@@ -428,7 +431,7 @@ class HttpChat:
         key = self._endpoint.key
         text, reasoning = reply_without_key(reply.text, key), reply_without_key(reply.reasoning, key)
         if retries or text is not reply.text or reasoning is not reply.reasoning:
-            return replace(reply, text=text, reasoning=reasoning, transport_retries=retries)
+            return structs.replace(reply, text=text, reasoning=reasoning, transport_retries=retries)
         return reply
 
     def _counted(self, request: ChatRequest, reply: ChatReply) -> ChatReply:

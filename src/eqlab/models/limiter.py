@@ -36,20 +36,29 @@ class Limiter:
 
     async def acquire(self, nap: Nap = asyncio.sleep) -> float:
         """Wait for one's turn; returns when that was, which `refused` wants to know. `nap` sleeps out a pause."""
-        while True:
-            now = time.monotonic()
-            pause = (max(self._paused_until, self._next) if self.interval else self._paused_until) - now
+        while (started := self.take()) is None:
+            pause = self._free_at - time.monotonic()
             if pause > 0:
                 await nap(pause)
-            elif self._under_way < int(self.limit):
-                self._under_way += 1
-                if self.interval:
-                    self._next = now + self.interval
-                return now
-            else:
+            elif self.room <= 0:
                 turn = asyncio.get_running_loop().create_future()
                 self._waiting.append(turn)
                 await turn
+        return started
+
+    def take(self) -> float | None:
+        """One's turn, if it has come: when that was; None where one has to wait."""
+        now = time.monotonic()
+        if now < self._free_at or self._under_way + 1 > self.limit:
+            return None
+        self._under_way += 1
+        if self.interval:
+            self._next = now + self.interval
+        return now
+
+    @property
+    def _free_at(self) -> float:
+        return max(self._paused_until, self._next) if self.interval else self._paused_until
 
     @property
     def room(self) -> int:

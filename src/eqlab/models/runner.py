@@ -454,7 +454,7 @@ def answer_of(
         status=reading.status,
         values=reading.values,
         note=reading.note,
-        reasoning="\n".join(part for part in (reply.reasoning, thought) if part),
+        reasoning=f"{reply.reasoning}\n{thought}" if reply.reasoning and thought else reply.reasoning or thought,
         model=reply.model,
         temperature=reply.sent.get("temperature"),
         latency=reply.latency,

@@ -212,8 +212,21 @@ class Transport:
     ) -> Incoming | TryAgain | Hopeless:
         """`largest`: bytes of a response at most; 0: those of a reply."""
         for _ in range(_REDIRECTS):
-            came = await self._request(method, url, headers, body, largest or _LARGEST_REPLY, question)
-            if not isinstance(came, Incoming) or came.status not in _MOVED:
+            connection = await self.pool.take(_origin(url))
+            came: Incoming | TryAgain | Hopeless | None = None
+            try:
+                came = await self._over(
+                    connection, method, url, headers, body, largest or _LARGEST_REPLY, self.silences
+                )
+            finally:
+                if not isinstance(came, Incoming):
+                    await self.pool.drop(connection)
+            if not isinstance(came, Incoming):
+                return came
+            good = came.raw if came.well else None
+            if not await self.pool.give(connection, came.latency, question, good):
+                return TryAgain("a reply that is another question's", unasked=True)
+            if came.status not in _MOVED:
                 return came
             try:
                 target = urljoin(url, came.headers.get("Location") or "")
@@ -232,22 +245,6 @@ class Transport:
                 )
             url = target
         return Hopeless("it redirects in a circle", "Check the address.")
-
-    async def _request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int, question: Hashable
-    ) -> Incoming | TryAgain | Hopeless:
-        connection = await self.pool.take(_origin(url))
-        came: Incoming | TryAgain | Hopeless | None = None
-        try:
-            came = await self._over(connection, method, url, headers, body, largest, self.silences)
-        finally:
-            if not isinstance(came, Incoming):
-                await self.pool.drop(connection)
-        if isinstance(came, Incoming):
-            good = came.raw if came.well else None
-            if not await self.pool.give(connection, came.latency, question, good):
-                return TryAgain("a reply that is another question's", unasked=True)
-        return came
 
     async def _over(
         self,

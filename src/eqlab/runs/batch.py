@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from uuid import uuid4
 
 from msgspec import structs
@@ -401,7 +401,7 @@ def harvest(
     profile = profile_from_json(batch.fit)
     for item, planned in planned_items(store, items):
         outgoing = chat.build(item_request(session, item, planned), profile)
-        outgoing = replace(outgoing, sent={**outgoing.sent, "batch": batch.remote})
+        outgoing = structs.replace(outgoing, sent={**outgoing.sent, "batch": batch.remote})
         _take(session, chat, gathered, item, planned, outgoing, own.get(key_of(batch.id, item.number), why_missing))
     return gathered
 

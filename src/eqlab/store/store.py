@@ -145,7 +145,7 @@ class Store(Reader):
         for some, _ in _parts(rows, _CHUNK):
             if some:
                 _write_bodies(connection, {row["trial_id"]: body for row, body in some if body})
-                connection.execute(insert(planned), [row for row, _ in some])
+                _INSERT_PLANNED.run(connection, [row for row, _ in some])
 
     def add_answers(self, batch: Sequence[Answer], turns: Sequence[NextTurn] = ()) -> None:
         """Durable when this returns, together with the turns that follow: a turn is planned once, and never without
@@ -312,7 +312,7 @@ def write_answers(connection: Connection, batch: Sequence[Answer]) -> None:
     _INSERT_ANSWER.run(connection, [dict(zip(_NAMES, answer_row(answer), strict=True)) for answer in batch])
 
 
-_INSERT_ANSWER = Prepared(insert(answers).inline())
+_INSERT_ANSWER, _INSERT_PLANNED = Prepared(insert(answers).inline()), Prepared(insert(planned).inline())
 _NAMES = [column.name for column in answers.c]
 _AT_ONCE = 64
 """Answers of one statement: their values stay far below the most that SQLite takes."""

@@ -73,8 +73,9 @@ def _advisory_lock(store: Store, run: str) -> Iterator[None]:
 _MOST_WAITING = 1000
 """Answers that wait to be stored; a model that is faster than the disk is slowed down, or memory would grow."""
 
-_BETWEEN = 0.01
-"""Seconds from one commit to the next: those of a burst share one. Many a disk takes longer by itself."""
+_BETWEEN = 0.05
+"""Seconds from one commit to the next: those of a burst share one, which takes many times what an answer takes. A kill
+in between costs fewer answers than are under way."""
 
 
 class Writer:
@@ -91,6 +92,8 @@ class Writer:
         self._on_stored = on_stored
         self._on_failure = on_failure
         self._queue: queue.SimpleQueue[Answer | NextTurn | threading.Event | None] = queue.SimpleQueue()
+        self._hurried = threading.Event()
+        """Set when somebody waits for the next commit."""
         self._failure: Exception | None = None
         self._pending = PendingAnswers(store.where)
         self._pending.reserve()
@@ -100,18 +103,21 @@ class Writer:
     def put(self, item: Answer | NextTurn) -> None:
         """An answer, or the turn of a talk that follows from one that was put before."""
         while self._queue.qsize() >= _MOST_WAITING:
-            time.sleep(_BETWEEN)
+            self._hurried.set()
+            time.sleep(0.001)
         self._queue.put(item)
 
     def flush(self) -> None:
         """Wait until everything handed over so far is stored, or kept after a failure."""
         done = threading.Event()
         self._queue.put(done)
+        self._hurried.set()
         done.wait()
 
     def close(self) -> None:
         """Wait until everything is stored; raises if the store has failed, and says where the answers are."""
         self._queue.put(None)
+        self._hurried.set()
         self._thread.join()
         self._pending.close()
         if self._failure is not None:
@@ -139,7 +145,8 @@ class Writer:
             batch = [self._queue.get()]
             early = committed + _BETWEEN - time.monotonic()
             if early > 0 and isinstance(batch[0], Answer | NextTurn):
-                time.sleep(early)
+                self._hurried.wait(early)
+            self._hurried.clear()
             while not self._queue.empty():
                 batch.append(self._queue.get())
             open_ = None not in batch

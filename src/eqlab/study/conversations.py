@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
+from msgspec import structs
+
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Turn
@@ -360,4 +362,4 @@ class _Hurried:
             await self._again(request)
         self._asked = True
         few = min(request.faults, _FAULTS)
-        return await self._chat.ask(replace(request, faults=few, again=lambda: self._again(request)))
+        return await self._chat.ask(structs.replace(request, faults=few, again=lambda: self._again(request)))

@@ -16,6 +16,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal, Protocol
 
+import msgspec
+import orjson
+
 from eqlab.core.environment import entry_points
 from eqlab.core.errors import UsageError, did_you_mean
 from eqlab.core.values import dataclass
@@ -32,7 +35,20 @@ def unambiguous(raw: bytes | str) -> Any:
     """Raises ValueError where an answer could be one thing or another. A value beats none, and may be said again."""
     if isinstance(raw, str):
         return json.loads(raw, object_pairs_hook=_one_meaning)
-    return _DECODER.decode(raw.decode(json.detect_encoding(raw), "surrogatepass"))
+    found = _read_plainly(raw)
+    return found[0] if found is not None else _DECODER.decode(raw.decode(json.detect_encoding(raw), "surrogatepass"))
+
+
+def _read_plainly(*texts: bytes) -> list[Any] | None:
+    """What these texts say, where no name stands twice in an object: it would be there once in what was read, and with
+    it two quotation marks or more would be gone. None where one does, where a quotation mark is written by its number,
+    and for what the standard library alone knows: other encodings, halves of letters, NaN."""
+    raw = b"\n".join(texts)
+    try:
+        found = [orjson.loads(text) for text in texts]
+        return found if b"\\u0022" not in raw and raw.count(b'"') == orjson.dumps(found).count(b'"') else None
+    except (ValueError, TypeError):
+        return None
 
 
 def without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -90,13 +106,15 @@ def believed(reply: ChatReply, request: ChatRequest) -> ChatReply:
             odd["reported_in"] = reply.tokens_in
     if reply.tokens_out is not None:
         written = reply.text + reply.reasoning
+        if len(written) <= _CHARACTERS_A_TOKEN * reply.tokens_out and reply.tokens_out <= _SERVERS_OWN and not odd:
+            return reply
         most = max(reply.sent.get("room") or 0, len(written.encode("utf-8", "replace")))
         most += reply.usage.get("reasoning_tokens", 0) + _SERVERS_OWN
         if not len(written) / _CHARACTERS_A_TOKEN <= reply.tokens_out <= most:
             odd["reported_out"] = reply.tokens_out
     if not odd:
         return reply
-    return replace(
+    return msgspec.structs.replace(
         reply,
         tokens_in=None if "reported_in" in odd else reply.tokens_in,
         tokens_out=None if "reported_out" in odd else reply.tokens_out,
@@ -143,10 +161,10 @@ def events(raw: bytes) -> Iterator[dict[str, Any]]:
     found = list(_data(raw.removeprefix(BOM_UTF8)))
     if len(found) > 3 and found[::2] == found[1::2]:
         raise ValueError("every event of the stream comes twice")
-    for data in found:
-        for one in _objects(data):
-            if isinstance(one, dict):
-                yield one
+    pieces = _read_plainly(*found)
+    for one in pieces if pieces is not None else (one for data in found for one in _objects(data)):
+        if isinstance(one, dict):
+            yield one
 
 
 def _data(raw: bytes) -> Iterator[bytes]:
@@ -241,8 +259,7 @@ class Adaptation:
                 return "replies are streamed"
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(msgspec.Struct, frozen=True):
     """What is posted."""
 
     path: str
@@ -256,8 +273,7 @@ class Outgoing:
     """What was known of the model when this was built; a refusal is held against it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(msgspec.Struct, frozen=True):
     """What came back: a whole body, or a whole stream of events."""
 
     status: int

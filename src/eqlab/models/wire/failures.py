@@ -332,6 +332,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def window_wait(headers: Mapping[str, str]) -> float:
     """Seconds until the allowance is renewed, when the headers say that none is left."""
     longest = 0.0
+    if "0" not in headers.values():
+        return longest
     for remaining, reset in LIMITS:
         if headers.get(remaining) == "0":
             longest = max(longest, _until(headers.get(reset) or "", headers))

@@ -173,7 +173,10 @@ def read_chat(outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:
 
 def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> ReplyOrFailure:
     """A chat completion. Raises what BROKEN names when it is none."""
-    choice = next((one for one in body["choices"] if not one.get("index")), None) or body["choices"][0]
+    choices = body["choices"]
+    choice = choices[0]
+    if choice.get("index"):
+        choice = next((one for one in choices if not one.get("index")), choice)
     finish = str(choice.get("finish_reason") or "")
     kind = finish.lower()
     message = choice.get("message")
@@ -198,7 +201,7 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Re
     elif declined and not text:
         refusal, finish = REFUSED, REFUSED
     more = {}
-    if usage:
+    if "completion_tokens_details" in usage or "prompt_tokens_details" in usage or "cost" in usage:
         more = known(
             reasoning_tokens=count(mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
             cached_tokens=count(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
