@@ -8,8 +8,11 @@ and many trials against a loopback server and compares the highest memory of the
 `runs`, `show`, `compare`, `export` and `report` of it, and continuing it where a hundred answers are missing; how many
 prompts are stored for the answers, and what `store compact` leaves of a file.
 
+`--one-run` instead makes one run of each size and its report, twice: whether time and memory grow with the answers.
+
     python bench/large.py [--answers 200000] [--trials 2000 50000] [--keep FOLDER]
     python bench/large.py --sizes 200000 2000000 [--engines sqlite postgresql] [--keep FOLDER]
+    python bench/large.py --one-run 200000 2000000 [--keep FOLDER]
 """
 
 import argparse
@@ -208,6 +211,32 @@ def sizes(folder: Path, engines: Sequence[str], wanted: Sequence[int]) -> None:
                 print(f" {_compacted(folder, where)} |", flush=True)
 
 
+def one_run(folder: Path, wanted: Sequence[int]) -> None:
+    """The report of one run by its size: the first, which scores everything, and the second."""
+    heads = ("answers of one run", "report", "wall s", "CPU s", "CPU ms an answer", "memory MB, largest process")
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}", flush=True)
+    for size in wanted:
+        own = folder / f"one-run-{size}"
+        own.mkdir(exist_ok=True)
+        if not (path := own / "eqlab.db").exists():
+            _in_own_process(path, size)
+        answers = _answers(str(path))
+        for kept in own.rglob("scores/*.db*"):
+            kept.unlink()
+        for which in ("first", "second"):
+            found = _command(own, str(path), "last", ("report", "{run}", "-o", "report.html"))
+            cells = (f"{answers:,}", which, f"{found.wall:.1f}", f"{found.cpu:.1f}",
+                     f"{1000 * found.cpu / answers:.3f}", f"{found.memory:.0f}")  # fmt: skip
+            print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def _answers(where: str) -> int:
+    from eqlab.store.access import open_reader
+
+    with open_reader(where) as store:
+        return sum(store.attempts().values())
+
+
 def planned() -> tuple[str, int]:
     """The run that is looked at, and its answers; in a process of its own, since that needs memory."""
     repeats = _repeats(EACH, "0")
@@ -344,6 +373,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, nargs="*", default=[2_000, 50_000])
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="Leave the store and the report here.")
     parser.add_argument("--sizes", type=int, nargs="+", help="Instead: answers of one store that grows.")
+    parser.add_argument("--one-run", type=int, nargs="+", help="Instead: answers of one run that is reported.")
     parser.add_argument("--engines", nargs="+", choices=list(_NAMES), default=list(_NAMES))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -351,6 +381,9 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if arguments.sizes:
             sizes(folder, arguments.engines, arguments.sizes)
+            return
+        if arguments.one_run:
+            one_run(folder.resolve(), arguments.one_run)
             return
         if arguments.answers:
             looking(folder, arguments.answers)

@@ -6,7 +6,7 @@ other scripts of this folder print: every figure of that page stands between two
 
     python bench/speed.py [--times 5] [--models 1000] [--answers 205900] [--boards 100 4000]
                           [--only start ask talks rank report board] [--write]
-    python bench/speed.py --sections profile large sizes servers peers study saving streams embedded llama scale
+    python bench/speed.py --sections profile large sizes one-run servers peers study saving streams embedded llama scale
                                      boards large-boards [--write]
 """
 
@@ -37,6 +37,7 @@ SECTIONS = {
     "profile": "runner.py --profile",
     "large": "large.py",
     "sizes": "large.py --sizes 200000 2000000 --engines sqlite",
+    "one-run": "large.py --one-run 200000 2000000",
     "servers": "large.py --sizes 200000 --engines postgresql",
     "peers": "peers.py --requests 2000 --latency 1.0 --in-flight 64",
     "study": "study.py --pages 3",

@@ -1,6 +1,7 @@
 """Scores kept between starts: the same to the last digit, and none where anything has changed or is not sound."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from eqlab.publish.report import write
 from eqlab.runs import score
 from eqlab.runs.context import Known
 from eqlab.store.access import open_reader
-from eqlab.store.kept_scores import KeptScores, pack, unpacked, without_texts
+from eqlab.store.kept_scores import ItemColumns, KeptScores, pack, unpacked, without_texts, without_words
 from eqlab.store.store import Store
 from eqlab.view.shelf import Shelf
 
@@ -65,6 +66,24 @@ def test_a_result_comes_back_to_the_last_digit(tmp_path, name):
         (result,) = map(without_texts, api.results(store, run))
     back, _ = unpacked(pack(result))
     assert (back, pack(back)) == (result, pack(result))
+
+
+@pytest.mark.parametrize("room", [0, 300_000])
+def test_items_in_columns_are_the_items_whether_they_stay_or_not(tmp_path, monkeypatch, room):
+    monkeypatch.setattr(ItemColumns, "room", room)
+    run = fill(tmp_path / "s.db", prepared(("lab/careful",), limit=6, repeats=2))
+    with Store(str(tmp_path / "s.db")) as store:
+        (result,) = api.results(store, run)
+    lean = without_texts(result).items
+    assert lean == tuple(without_words(item, numbers=False) for item in result.items) == tuple(lean)
+    assert [item.words for item in lean] == [item.words for item in result.items]
+    mixed = lean.instead({3: result.items[3]})
+    for items in (mixed, pickle.loads(pickle.dumps(mixed)), ItemColumns.of(mixed)):
+        assert (items[3], items[4], items[-1]) == (result.items[3], lean[4], lean[-1])
+        assert tuple(items)[4:] == items[4:] == lean[4:]
+    assert ItemColumns.room == room - len(lean) * (3 if room else 0)
+    del lean, mixed, items
+    assert ItemColumns.room == room
 
 
 def test_what_has_changed_is_scored_again(where, tmp_path, monkeypatch):

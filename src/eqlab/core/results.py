@@ -380,7 +380,7 @@ class Result:
     estimates: tuple[Estimate, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     """Trials by status, with "planned" and "unanswered"."""
-    items: tuple[ItemScore, ...] = ()
+    items: Sequence[ItemScore] = ()
     item_range: tuple[float, float] = (0.0, 10.0)
     item_labels: tuple[tuple[float, str], ...] = ()
     """What each value of an item is called, where the scale has words: Bad, Okay, Good."""

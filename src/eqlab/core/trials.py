@@ -9,6 +9,8 @@ from functools import lru_cache
 from sys import intern
 from typing import Any, Literal
 
+import orjson
+
 from eqlab.core.forms import Form, Scale, field_from_json, fields_to_json
 from eqlab.core.values import dataclass
 
@@ -95,7 +97,10 @@ def to_json(trial: Trial) -> str:
 
 def from_json(text: str, trial_id: str = "") -> Trial:
     """The trial that `to_json` wrote. `trial_id` is trusted when given, which saves hashing on reading."""
-    body = json.loads(text)
+    try:
+        body = orjson.loads(text)
+    except orjson.JSONDecodeError:  # NaN, which is no JSON but which `to_json` writes
+        body = json.loads(text)
     fields = tuple(_scale(*one) if isinstance(one, list) else field_from_json(one) for one in body.pop("form"))
     body["items"] = tuple(body["items"])
     if "talk" in body:

@@ -180,7 +180,7 @@ def items_shown(results: int, result: Result) -> list[int] | None:
     words; None: it shows more."""
     if result.transcripts or result.others or result.subject == PEOPLE:
         return None
-    items = in_points(result).items
+    items = tuple(in_points(result).items)
     places = {id(item): place for place, item in enumerate(items)}
     found, silent, unscored = 0, 0, []
     for item in items:

@@ -17,7 +17,7 @@ from eqlab.core.runs import OWN, PEOPLE, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.core.text import people
 from eqlab.models.prices import known_prices, usage_of
 from eqlab.runs.context import Known, StoreContext
-from eqlab.store.kept_scores import Kept, without_texts
+from eqlab.store.kept_scores import ItemColumns, Kept, without_texts, without_words
 from eqlab.store.reader import Reader, StoredRun
 
 EMBEDDED_CAVEAT = (
@@ -267,16 +267,18 @@ def _with_texts(known: Known, job: Job, kept: Kept, in_full: Chosen) -> Result |
     places = in_full(kept.result)
     if places is None or not kept.texts.keys() >= set(places):
         return None
-    items = list(kept.result.items)
+    items = tuple(kept.result.items)
     named = [(items[place].trial, items[place].repeat) for place in places]
     answered = known.store.scored(stored.id, subject, asked.name, named=named)
     scored = {(one.trial.id, one.repeat): one for one in answered}
     if not scored.keys() >= set(named):
         return None
-    for place in places:
-        item = items[place]
-        items[place] = _told(item, scored[item.trial, item.repeat], asked, by_item=kept.texts[place])
-    return replace(kept.result, items=tuple(items))
+    whole = {
+        place: _told(item, scored[item.trial, item.repeat], asked, by_item=kept.texts[place])
+        for place in places
+        if (item := items[place])
+    }
+    return replace(kept.result, items=ItemColumns.of(kept.result.items).instead(whole))
 
 
 def _told(item: ItemScore, scored: Scored, asked: BenchmarkConfig, *, by_item: bool) -> ItemScore:
@@ -310,10 +312,8 @@ def _without_texts(
         _keep(known, job, context, revision, kept, texts)
     if chosen is None:
         return result
-    items = list(lean.items)
-    for place in chosen:
-        items[place] = result.items[place]
-    return replace(lean, items=tuple(items))
+    whole = {place: result.items[place] for place in chosen}
+    return replace(lean, items=ItemColumns.of(lean.items).instead(whole))
 
 
 def _put_back(
@@ -322,9 +322,10 @@ def _put_back(
     """The items whose words would come back from the store to the letter, tried on each of them; and the result as it
     is kept, with the numbers of those that cannot be had from their trial alone."""
     answered = {(one.trial.id, one.repeat): one for one in scored} if places else {}
-    texts, items = {}, list(lean.items)
+    texts, otherwise = {}, {}
     for place in places:
-        item, bare = result.items[place], items[place]
+        item = result.items[place]
+        bare = without_words(item, numbers=bool(result.beside_people))
         one = answered.get((item.trial, item.repeat))
         if one is None:
             continue
@@ -334,8 +335,8 @@ def _put_back(
         numbers = all(isinstance(value, int | float) for value in (*item.values.values(), *item.reference.values()))
         bare = structs.replace(bare, values=item.values, reference=item.reference) if numbers else bare
         if _told(bare, one, asked, by_item=False) == item:
-            texts[place], items[place] = False, bare
-    return texts, replace(lean, items=tuple(items))
+            texts[place], otherwise[place] = False, bare
+    return texts, replace(lean, items=ItemColumns.of(lean.items).instead(otherwise))
 
 
 def _keep(

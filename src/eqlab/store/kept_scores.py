@@ -6,16 +6,18 @@ import os
 import sqlite3
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from itertools import repeat, starmap
+from itertools import repeat
+from operator import eq
 from pathlib import Path
 from sys import intern
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 
 import msgspec
 from msgspec import structs
@@ -27,9 +29,10 @@ from eqlab.store.location import store_key
 
 Key = tuple[str, str, str, str]
 """Run, subject, benchmark, item set."""
-Columns = Mapping[str, Sequence[Any]]
+Columns = Mapping[str, Any]
 """The items of a result, field by field."""
 _FIELDS = ItemScore.__struct_fields__
+_DEFAULTS = structs.asdict(ItemScore("", "", 0, None, None))
 _SHARED = ("item", "trial", "status", "title", "group", "topics", "cluster")
 """Fields of items in which the same few values come again and again."""
 MOST = 32
@@ -47,14 +50,124 @@ Texts = Mapping[int, bool]
 the answer and the trial, with the figures that were kept."""
 
 
-def columns_of(items: Sequence[ItemScore]) -> Columns:
-    whole = zip(*map(structs.astuple, items), strict=True) if items else repeat(())
-    return dict(zip(_FIELDS, whole, strict=False))
+class ItemColumns(Sequence[ItemScore]):
+    """The items of a result field by field: a fifth of the memory, and of the time to be handed to another process. An
+    item is made when somebody looks; those of small runs then stay, so that whoever looks again need not wait."""
+
+    __slots__ = ("_columns", "_count", "_made", "_whole")
+    room = 300_000
+    """Items that may still stay, of all results together."""
+
+    def __init__(self, count: int, columns: Columns, whole: Mapping[int, ItemScore] = MappingProxyType({})) -> None:
+        """`columns`: by field; of a field in which few values come again and again the values, and the place of each;
+        one that is absent has its default. `whole`: items that stand instead of those at their places."""
+        self._count, self._columns, self._whole = count, columns, dict(whole)
+        self._made: tuple[ItemScore, ...] | None = None
+        for name in _SHARED:
+            with suppress(KeyError, TypeError):  # absent, or not all of them are words
+                columns[name][0] = list(map(intern, columns[name][0]))
+
+    @classmethod
+    def of(cls, items: Sequence[ItemScore]) -> "ItemColumns":
+        """Items as they are."""
+        if isinstance(items, ItemColumns) and not items._whole:
+            return items
+        return cls._of(dict(zip(_FIELDS, zip(*map(structs.astuple, items), strict=True), strict=False)), len(items))
+
+    @classmethod
+    def lean(cls, items: Sequence[ItemScore], *, numbers: bool) -> "ItemColumns":
+        """Items without words; with the numbers that they hold, or none."""
+        columns = dict(zip(_FIELDS, zip(*map(structs.astuple, items), strict=True), strict=False))
+        if columns:
+            said = zip(columns["text"], columns["words_absent"], strict=True)
+            columns["words_absent"] = tuple(len(text.split()) if words is None else words for text, words in said)
+        for name in ("values", "reference") if numbers else ():
+            columns[name] = tuple(map(_numbers, columns.get(name, ())))
+        for name in ("text", "shown", "reasons", *(() if numbers else ("values", "reference"))):
+            columns.pop(name, None)
+        return cls._of(columns, len(items))
+
+    @classmethod
+    def _of(cls, whole: Mapping[str, Sequence[Any]], count: int) -> "ItemColumns":
+        columns: dict[str, Any] = {}
+        for name, column in whole.items():
+            if column.count(_DEFAULTS[name]) == len(column):
+                continue
+            columns[name] = column
+            if name in _SHARED:
+                places = {value: place for place, value in enumerate(dict.fromkeys(column))}
+                columns[name] = [list(places), list(map(places.__getitem__, column))]
+        return cls(count, _small(columns))
+
+    def instead(self, whole: Mapping[int, ItemScore]) -> "ItemColumns":
+        """With some of them otherwise."""
+        other = ItemColumns(self._count, self._columns, self._whole | dict(whole))
+        if self._made is not None:
+            other._keep(whole.get(place, item) for place, item in enumerate(self._made))
+        return other
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[ItemScore]:
+        if self._made is None:
+            self._keep(self._each())
+        return self._each() if self._made is None else iter(self._made)
+
+    def _keep(self, items: Iterable[ItemScore]) -> None:
+        if self._count <= ItemColumns.room:
+            ItemColumns.room -= self._count
+            self._made = tuple(items)
+
+    def _each(self) -> Iterator[ItemScore]:
+        items = list(map(ItemScore, *(self._column(name) for name in _FIELDS)))
+        for place, item in self._whole.items():
+            items[place] = item
+        yield from items
+
+    def _column(self, name: str) -> Iterable[Any]:
+        column = self._columns.get(name)
+        if column is None:
+            return repeat(_DEFAULTS[name], self._count)
+        return map(column[0].__getitem__, column[1]) if name in _SHARED else column
+
+    @overload
+    def __getitem__(self, place: int) -> ItemScore: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[ItemScore]: ...
+    def __getitem__(self, place: int | slice) -> ItemScore | Sequence[ItemScore]:
+        return tuple(self)[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ItemColumns, (self._count, self._columns, self._whole)
+
+    def __del__(self) -> None:
+        if self._made is not None:
+            ItemColumns.room += self._count
+
+    @property
+    def columns(self) -> Columns:
+        return self._columns
 
 
-def items_of(columns: Columns) -> tuple[ItemScore, ...]:
-    """By place: by name it takes thrice the time."""
-    return tuple(map(ItemScore, *columns.values()))
+def _small(columns: Mapping[str, Any]) -> Columns:
+    """Numbers and places as a machine keeps them."""
+    return {
+        name: [column[0], array("I", column[1])] if name in _SHARED else _numbers_of(column)
+        for name, column in columns.items()
+    }
+
+
+def _numbers_of(column: Sequence[Any]) -> Sequence[Any]:
+    types = set(map(type, column))
+    with suppress(OverflowError):
+        return array("d", column) if types == {float} else array("q", column) if types == {int} else column
+    return column
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +182,17 @@ def without_texts(result: Result) -> Result:
     """A result whose items and talks are figures: a fifth of the memory. Beside people each item has its numbers too:
     a page shows where the two lie furthest apart."""
     talks = tuple(structs.replace(talk, lines=()) for talk in result.transcripts)
-    lean = _lean_beside_people if result.beside_people else _lean
-    return replace(result, items=tuple(map(lean, result.items)), transcripts=talks)
+    items = ItemColumns.lean(result.items, numbers=bool(result.beside_people))
+    return replace(result, items=items, transcripts=talks)
 
 
-def _lean(item: ItemScore) -> ItemScore:
-    return ItemScore(  # by place: by name it takes thrice the time
-        intern(item.item), intern(item.trial), item.repeat, item.status, item.score, intern(item.title), "", {}, {}, {},
+def without_words(item: ItemScore, *, numbers: bool) -> ItemScore:
+    """One item as it is there."""
+    values, reference = (_numbers(item.values), _numbers(item.reference)) if numbers else ({}, {})
+    return ItemScore(
+        item.item, item.trial, item.repeat, item.status, item.score, item.title, "", values, reference, {},
         item.attempts, item.points, item.group, item.topics, "", item.words, item.worst, item.cluster,
     )  # fmt: skip
-
-
-def _lean_beside_people(item: ItemScore) -> ItemScore:
-    return structs.replace(_lean(item), values=_numbers(item.values), reference=_numbers(item.reference))
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,15 +215,15 @@ class KeptScores:
         )  # fmt: skip
         try:
             return Kept(*unpacked(zlib.decompress(found[0][1])), bool(found[0][0])) if found else None
-        except (zlib.error, msgspec.MsgspecError, LookupError, TypeError, ValueError):
+        except (zlib.error, msgspec.MsgspecError, LookupError, TypeError, ValueError, AttributeError):
             return None  # damaged: it is scored, and kept, again
 
     def put(self, key: Key, stamp: str, result: Result, *, looked: bool, texts: "Texts | None" = None) -> None:
         """Keep a result without texts, unless it would come back as another."""
         with suppress(msgspec.MsgspecError, TypeError, ValueError, OverflowError):
-            columns, bare = columns_of(result.items), _without_items(result)
-            packed = _packed(columns, bare, texts or {})
-            if _comes_back(packed, columns, bare, result, texts or {}):
+            items, bare = ItemColumns.of(result.items), _without_items(result)
+            packed = _packed(items, bare, texts or {})
+            if _comes_back(packed, items, bare, result, texts or {}):
                 values = (*key, _stamp(stamp), looked, zlib.compress(packed, 1))
                 self._do("REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
@@ -186,23 +297,16 @@ def _code() -> str:
 
 # -- a result as bytes: its items in columns, each value once ----------------------------------------------------------
 
-_DEFAULTS = structs.asdict(ItemScore("", "", 0, None, None))
-
 
 def pack(result: Result, texts: Texts = MappingProxyType({})) -> bytes:
     """A result without texts."""
-    return _packed(columns_of(result.items), _without_items(result), texts)
+    return _packed(ItemColumns.of(result.items), _without_items(result), texts)
 
 
-def _packed(columns: Columns, bare: bytes, texts: Texts) -> bytes:
-    told: dict[str, Any] = {}
-    for name, column in columns.items():
-        if name in _SHARED:
-            places = {value: place for place, value in enumerate(dict.fromkeys(column))}
-            told[name] = [list(places), list(map(places.__getitem__, column))]
-        elif column.count(_DEFAULTS[name]) < len(column):
-            told[name] = column
-    return msgspec.msgpack.encode([len(columns["item"]), told, bare, list(texts.items())], enc_hook=_plain)
+def _packed(items: ItemColumns, bare: bytes, texts: Texts) -> bytes:
+    told = {name: [column[0], list(column[1])] if name in _SHARED else list(column)
+            for name, column in items.columns.items()}  # fmt: skip
+    return msgspec.msgpack.encode([len(items), told, bare, list(texts.items())], enc_hook=_plain)
 
 
 def _without_items(result: Result) -> bytes:
@@ -211,21 +315,13 @@ def _without_items(result: Result) -> bytes:
 
 def unpacked(packed: bytes) -> tuple[Result, Texts]:
     count, told, bare, texts = msgspec.msgpack.decode(packed)
-    columns: list[Any] = []
-    for name in _FIELDS:
-        column = told.get(name)
-        if column is None:
-            columns.append(repeat(_DEFAULTS[name], count))
-        elif name in _SHARED:
-            try:
-                values: list[Any] = list(map(intern, column[0]))
-            except TypeError:  # not all of them are words
-                values = [tuple(value) if isinstance(value, list) else value for value in column[0]]
-            columns.append(map(values.__getitem__, column[1]))
-        else:
-            columns.append(column)
-    items = tuple(starmap(ItemScore, zip(*columns, strict=True)))
-    return replace(_decoder().decode(bare), items=items), dict(texts)
+    for name, column in told.items():
+        shared = name in _SHARED
+        if len(column[1] if shared else column) != count or (shared and max(column[1]) >= len(column[0])):
+            raise ValueError(name)
+        if shared:
+            column[0] = [tuple(value) if isinstance(value, list) else value for value in column[0]]
+    return replace(_decoder().decode(bare), items=ItemColumns(count, _small(told))), dict(texts)
 
 
 @cache
@@ -244,10 +340,10 @@ _EXACT = frozenset((str, int, float, bool, type(None)))
 """What comes back as it was; a tuple of such does where values are shared."""
 
 
-def _comes_back(packed: bytes, columns: Columns, bare: bytes, result: Result, texts: Texts) -> bool:
+def _comes_back(packed: bytes, items: ItemColumns, bare: bytes, result: Result, texts: Texts) -> bool:
     """Whether a packed result is the same again, to the last digit and type. Most items are known to be by the types
     in their columns; only others are made and packed once more."""
-    if all(_exact(name, column) for name, column in columns.items()):
+    if all(_exact(column[0] if name in _SHARED else column) for name, column in items.columns.items()):
         kept = _decoder().decode(bare)
         again = _without_items(kept) == bare
     else:
@@ -256,11 +352,13 @@ def _comes_back(packed: bytes, columns: Columns, bare: bytes, result: Result, te
     return again and _bare(kept) == _bare(result)
 
 
-def _exact(name: str, column: Sequence[Any]) -> bool:
-    types = set(map(type, column))
-    if tuple in types and name in _SHARED:
-        types = types - {tuple} | {type(part) for value in set(column) if type(value) is tuple for part in value}
-    return types <= _EXACT or not any(column)
+def _exact(values: Sequence[Any]) -> bool:
+    if isinstance(values, array):
+        return True
+    types = set(map(type, values))
+    if tuple in types:
+        types = types - {tuple} | {type(part) for value in values if type(value) is tuple for part in value}
+    return types <= _EXACT
 
 
 def _bare(result: Result) -> str:
