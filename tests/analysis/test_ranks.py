@@ -187,11 +187,11 @@ def test_who_may_be_first_is_asked_on_one_side():
 
 @pytest.mark.parametrize(("models", "items", "missing"), [(4, 9, 0.0), (9, 30, 0.0), (9, 30, 0.1), (70, 12, 0.0)])
 @pytest.mark.parametrize("claim", ["each", "all"])
-@pytest.mark.parametrize("block", [4, 128])
-def test_ranges_are_those_of_all_draws_and_all_pairs(monkeypatch, models, items, missing, claim, block):
+@pytest.mark.parametrize("screened", [1, 400])
+def test_ranges_are_those_of_all_draws_and_all_pairs(monkeypatch, models, items, missing, claim, screened):
     """By the definition: every t of every draw, in double precision, stepped down over a model's pairs, or over all.
-    With small blocks most pairs are far apart and are left out of the later steps."""
-    monkeypatch.setattr(ranks, "_BLOCK", block)
+    Most of them are left out, with a screen or without."""
+    monkeypatch.setattr(ranks, "_SCREENED", screened)
     ranks._drawn.cache_clear()
     random = np.random.default_rng(models)
     scores = np.round(random.normal(np.linspace(0, 4, models)[:, None], 1.0, (models, items)), 3)
@@ -244,20 +244,29 @@ def test_threads_change_no_range(monkeypatch):
     assert found[0] == found[1]
 
 
-def test_steps_without_far_pairs_end_where_all_steps_end(monkeypatch):
-    """A p below which pairs count as far that is much too large: then a first bound may leave some of them, and all
-    are stepped down."""
+@pytest.mark.parametrize("items", [8, 40, 700])
+def test_shares_that_are_left_out_change_no_range(monkeypatch, items):
+    """A screen that sees two models apart in few directions, in all, or is not used; floors from few pairs; a model by
+    itself, near copies, lost answers; and more items than are drawn one by one."""
     random = np.random.default_rng(3)
-    scores = np.round(random.normal(np.linspace(0, 3, 90)[:, None], 1.0, (90, 25)), 2)[random.permutation(90)]
+    scores = random.normal(np.linspace(0, 3, 90)[:, None], 1.0, (90, items)) + 0.1 * random.standard_t(2, (90, items))
+    scores = np.round(scores, 2)[random.permutation(90)]
+    scores[5] += 6
+    scores[7], scores[7, :6] = scores[8], scores[9, :6]
+    scores[::9, 3] = np.nan
     found = []
-    monkeypatch.setattr(ranks, "_BLOCK", 4)
-    for far in (0.0, 0.1, 3.0, 90 / 0.05):
-        monkeypatch.setattr(ranks, "_FAR", far)
+    monkeypatch.setattr(ranks, "_TALL", 16)
+    for screened, directions, sample, stages in ((1000, 1, 512, 1), (1, 2, 512, 4), (1, 60, 512, 4), (1, 8, 3, 2)):
+        monkeypatch.setattr(ranks, "_SCREENED", screened)
+        monkeypatch.setattr(ranks, "_DIRECTIONS", directions)
+        monkeypatch.setattr(ranks, "_SAMPLE", sample)
+        monkeypatch.setattr(ranks, "_STAGES", stages)
         ranks._drawn.cache_clear()
-        sets = rank_sets(scores, draws=300, first=False)
-        found.append((sets.ranges, sets.above.tolist(), sets.below.tolist()))
-    assert all(one == found[0] for one in found)
-    assert len({low for low, _ in found[0][0]}) > 10
+        for claim in ("each", "all"):
+            sets = rank_sets(scores, draws=300, first=False, claim=claim)
+            found.append((sets.ranges, sets.above.tolist(), sets.below.tolist()))
+    assert all(one == found[place % 2] for place, one in enumerate(found))
+    assert len({low for low, _ in found[0][0]}) > 3
 
 
 def drawn_numbers(monkeypatch):

@@ -100,7 +100,10 @@ def at_equal_length(replies: Sequence[LengthReply], digits: int = 2, unit: str =
 
 
 def _without_effects(values: Floats, who: Ints, item: Ints) -> Floats:
-    """Residuals of least squares on subjects and items; items are eliminated, so that the system stays small."""
+    """Residuals of least squares on subjects and items; the more numerous are eliminated, so that the system stays
+    small."""
+    if who.max() > item.max():
+        who, item = item, who
     cells = np.zeros((int(who.max()) + 1, int(item.max()) + 1))
     np.add.at(cells, (who, item), 1.0)
     per_item = cells.sum(axis=0)

@@ -14,11 +14,12 @@ Tested by the largest t over the pairs in question, stepping down (Romano & Wolf
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cached_property, lru_cache
 from hashlib import sha256
+from itertools import pairwise as pairs_of
 from typing import Literal, Protocol, TypeVar
 
 import numpy as np
@@ -43,15 +44,28 @@ _BLOCK = 128
 """Models whose t are computed together: with 1,000 draws they stay in the processor's cache."""
 _TOGETHER = 1000
 """Draws of them."""
-_CHUNK = 200
-"""Draws looked at together when a bound is stepped down."""
 _THREADS = 4
 """At most."""
-_FAR = 0.1
-"""Pairs whose p is below this share of α over the number of models are taken for far apart: their largest t are kept by
-themselves, so that stepping down can begin without them."""
+_FEWEST_DRAWS = 250
+"""Of a thread."""
+_STAGES = 4
+"""Parts of the draws, after each of which floors rise."""
+_SAMPLE = 256
+"""Pairs of a model, at most, that its first floor is taken from."""
+_SCREENED = 400
+"""New models from which on shares are screened before they are computed."""
+_DIRECTIONS = 32
+"""In which the screen sees two models apart."""
+_ROUNDING = np.float32(1e-5)
+"""Of what the screen computes, in single precision."""
 _NOTHING = np.float32(1e-14)
 """Added to a squared difference, so that two that are alike on all items drawn have a t of 0."""
+_TALL, _WIDE, _GATHERED = 256, 2048, 256
+"""Models whose pairs are screened together, and pairs that are then computed together: they stay in the cache."""
+_MARGIN = np.float32(1e-4)
+"""Taken off a floor, so that nothing is lost by rounding."""
+_NEAR, _FEW, _OPEN = 5e-4, 0.1, (0.05, 0.3)
+"""Pairs whose p is not below this may give a model its floor; pairs that are open at the start."""
 _MANY = 600
 """Items from which on normal weights do (the central limit theorem has set in); they cost less."""
 CLAIMS: dict[str, str] = {
@@ -96,20 +110,61 @@ class RankSets:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeptShares:
-    """What was drawn of a table: by model and draw the largest share of its pairs. A largest share of more pairs needs
-    only theirs beside it."""
+class LargeShares:
+    """The shares of draws that can be a bound, one by one: `share` of `model` and `other` in `draw`, each pair twice,
+    ordered by model."""
 
-    drawn: tuple[int, int, int]
-    """Items, draws and seed, which make the draws."""
+    model: npt.NDArray[np.int32]
+    other: npt.NDArray[np.int32]
+    draw: npt.NDArray[np.int32]
+    share: Float32s
+
+    @classmethod
+    def joined(cls, parts: Iterable["LargeShares"], floors: Float32s) -> "LargeShares":
+        """Without those below the floor of their model."""
+        every = [part._of(part.share >= floors[part.model]) for part in parts]
+        model, other, draw = (
+            np.concatenate([np.zeros(0, np.int32), *(getattr(part, name) for part in every)], dtype=np.int32)
+            for name in ("model", "other", "draw")
+        )
+        share = np.concatenate([np.zeros(0, np.float32), *(part.share for part in every)])
+        return cls(model, other, draw, share)._of(np.argsort(model, kind="stable"))
+
+    def _of(self, some: Index | Flags) -> "LargeShares":
+        return LargeShares(self.model[some], self.other[some], self.draw[some], self.share[some])
+
+    def named(self, places: npt.NDArray[np.intp]) -> "LargeShares":
+        """Of a table whose rows stand at these places of another."""
+        names = places.astype(np.int32)
+        return LargeShares(names[self.model], names[self.other], self.draw, self.share)
+
+    def by_model(self, models: int) -> list["LargeShares"]:
+        ends = np.searchsorted(self.model, np.arange(models + 1))
+        return [self._of(slice(start, end)) for start, end in pairs_of(ends.tolist())]
+
+    def bound(self, among: Flags, draws: int, place: int) -> float:
+        """The `place`-th largest over draws of the largest share among some of these pairs; 0 if not so many are
+        here."""
+        most = np.zeros(draws, dtype=np.float32)
+        np.maximum.at(most, self.draw[among], self.share[among])
+        return _largest(most, place) or 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptShares:
+    """What was drawn of a table. One with more models needs only the pairs of these beside it."""
+
+    drawn: tuple[int, int, int, int]
+    """Items, draws, seed and which of the largest is the bound: what makes the draws and the floors."""
     rows: tuple[str, ...]
     """The scores of each model, as a hash."""
     tested: Flags
-    close: Float32s
-    """Of pairs in `blocks`."""
-    far: Float32s
-    """Of the others."""
-    blocks: Flags
+    floors: Float32s
+    """By model, the share that its bounds are not below."""
+    lasting: Flags
+    """Models whose floor holds beside more models too."""
+    large: LargeShares
+    """All shares from the floors on."""
 
 
 class Keeper(Protocol):
@@ -137,14 +192,14 @@ def rank_sets(
     order; what is drawn of them is kept for it. `keeper`: what was drawn of an earlier table, whose pairs are not drawn
     again if all its rows are here, and who keeps what is drawn now.
 
-    Memory: of M models and D draws 8·M·D bytes, of each of the last two tables; and of every pair some 50 bytes."""
+    Memory: of M models and D draws 4·M·D bytes, of each of the last two tables; and of every pair some 50 bytes."""
     scores = as_matrix(matrix)
     found = pairwise(scores) if found is None else found
     tested, by_signs = _testable(scores, found)
     models, alpha = len(scores), 1 - level
-    near = tested & ~(found.p < _FAR * alpha / max(1, models))
-    given = _Given(scores, tested, draws, seed, near, elsewhere, keeper)
+    given = _Given(scores, tested, found.p.astype(np.float32), draws, seed, _place(draws, alpha), elsewhere, keeper)
     drawn = _drawn(given)
+    large = drawn.kept.large.by_model(models)
     above, below = np.zeros((models, models), dtype=bool), np.zeros((models, models), dtype=bool)
     may_lead = np.ones(models if first else 0, dtype=bool)
     up = _upward(given) if first else None
@@ -161,7 +216,7 @@ def rank_sets(
                     drawn.bootstrap, up[model], found, tested[model], by_signs[model], model, alpha
                 )
             if claim == "each":
-                certain_row = _one_row(drawn, found, tested[model], by_signs[model], model, alpha)
+                certain_row = _one_row(drawn, large[model], found, tested[model], by_signs[model], model, alpha)
                 above[:, model] = certain_row & (found.difference[model] < 0)
                 below[:, model] = certain_row & (found.difference[model] > 0)
 
@@ -213,32 +268,34 @@ def pairwise(matrix: npt.ArrayLike) -> Pairwise:
     scores = as_matrix(matrix)
     known = np.isfinite(scores)
     centred = np.where(known, scores - np.nanmean(scores, where=known) if known.any() else 0.0, 0.0)
-    mask = known.astype(float)
-    n = mask @ mask.T
-    sums = centred @ mask.T
-    squares = (centred**2) @ mask.T
-    shared = centred @ centred.T
-    gap, se, p = np.empty(n.shape), np.empty(n.shape), np.empty(n.shape)
-    for start in range(0, len(scores), _BLOCK):  # so that what is computed on the way stays small
-        rows = slice(start, start + _BLOCK)
-        own, both = n[rows], squares[rows] + squares.T[rows]
+    mask, squared = known.astype(float), centred**2
+    models = len(scores)
+    gap, se, p, n = (np.empty((models, models), dtype=kind) for kind in (float, float, float, np.int32))
+
+    def of_some(start: int) -> None:  # each pair once; what is computed on the way stays small
+        rows, others = slice(start, start + _BLOCK), slice(start, models)
+        own = mask[rows] @ mask[others].T
+        sums = centred[rows] @ mask[others].T - mask[rows] @ centred[others].T
+        both = squared[rows] @ mask[others].T + mask[rows] @ squared[others].T
         with np.errstate(invalid="ignore", divide="ignore"):
-            gap[rows] = np.where(own > 0, (sums[rows] - sums.T[rows]) / own, np.nan)
-            spread = np.maximum(both - 2 * shared[rows] - own * gap[rows] ** 2, 0.0)
+            mean = np.where(own > 0, sums / own, np.nan)
+            spread = np.maximum(both - 2 * (centred[rows] @ centred[others].T) - own * mean**2, 0.0)
             spread[spread < 1e-12 * both] = 0.0  # rounding is no spread
-            se[rows] = np.where(own > 1, np.sqrt(spread / (own - 1) / own), np.nan)
-            t = np.abs(gap[rows] / se[rows])
-            p[rows] = np.where(gap[rows] == 0, 1.0, 2 * stdtr(np.maximum(own - 1, 1), -t))
-    del sums, squares, shared
+            error = np.where(own > 1, np.sqrt(spread / (own - 1) / own), np.nan)
+            chance = np.where(mean == 0, 1.0, 2 * stdtr(np.maximum(own - 1, 1), -np.abs(mean / error)))
+        for whole, part, turned in ((gap, mean, -mean), (se, error, error), (p, chance, chance), (n, own, own)):
+            whole[others, rows], whole[rows, others] = turned.T, part
+
+    _in_threads(of_some, range(0, models, _BLOCK))
     same = (se == 0) & (gap != 0)  # as in `paired`: all signs agree
-    p[same] = 2.0 ** (1 - n[same])
+    p[same] = 2.0 ** (1.0 - n[same])
     differ = _differing(scores)
     few = (n >= FEWEST) & (differ > 0) & (differ < np.minimum(DIFFER, n))
     for one, other in np.argwhere(np.triu(few)).tolist():
         gaps = scores[one] - scores[other]
         p[one, other] = p[other, one] = signs_p(gaps[np.isfinite(gaps)])
     p[np.isnan(se) | (n < FEWEST)] = np.nan
-    return Pairwise(gap, se, p, n.astype(np.int32), np.asarray(few), differ)
+    return Pairwise(gap, se, p, n, np.asarray(few), differ)
 
 
 def one_against(row: npt.ArrayLike, matrix: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -281,8 +338,12 @@ def _differing(scores: Floats) -> npt.NDArray[np.integer]:
         codes[:, item] = np.unique(scores[:, item], return_inverse=True)[1]
     codes = codes.astype(np.int16) if len(scores) < 2**15 else codes
     differ = np.zeros((len(scores), len(scores)), dtype=np.int32)
-    for row in range(len(scores)):
-        differ[row] = np.count_nonzero((codes != codes[row]) & known & known[row], axis=1)
+
+    def of_one(row: int) -> None:
+        unlike = (codes[row:] != codes[row]) & known[row:] & known[row]
+        differ[row, row:] = differ[row:, row] = np.count_nonzero(unlike, axis=1)
+
+    _in_threads(of_one, range(len(scores)))
     return differ
 
 
@@ -341,6 +402,9 @@ class BootstrapT:
             t = np.sqrt((self.n - 1) * size / np.maximum(1 - size, 0.0))
         return np.asarray(np.copysign(np.where(size >= 1 - 1e-6, np.inf, t), share))
 
+    def share(self, t: float) -> float:
+        return t * t / self.n if self._plain else t * t / (t * t + self.n - 1)
+
     def _shares(self, model: int, others: Index, gap: Float32s, weights: Float32s, signed: bool = False) -> Float32s:
         """others × draws: of every other model minus this one, without a sign unless `signed`. `gap`: the differences
         of their means in the draws; they become the shares. `weights`: items × draws."""
@@ -377,24 +441,117 @@ class BootstrapT:
                     share[~wanted] = 0.0
                 yield model, others, share
 
-    def largest(self, pairs: Flags, near: Flags) -> tuple[Float32s, Float32s, Flags]:
-        """Models × draws: the largest share of a model's pairs in blocks with some that are near, and of the others; 0
-        where there is none. And which pairs are in these blocks. Models with like scores should lie beside each other,
-        so that few blocks have both."""
-        close, far = np.zeros(self._means.shape, dtype=np.float32), np.zeros(self._means.shape, dtype=np.float32)
-        blocks = np.zeros(pairs.shape, dtype=bool)
+    def floors(self, models: npt.NDArray[np.intp], p: Float32s, tested: Flags, place: int) -> Float32s:
+        """By model, a share that none of its bounds is below: 0 where nothing is known.
 
-        def among(draws: npt.NDArray[np.intp]) -> None:
-            part = slice(int(draws[0]), int(draws[-1]) + 1)
-            for model, others, share in self._blocks(pairs, draws):
-                some = near[model, others].any()
-                blocks[model, others] = blocks[others, model] = some
-                own = (close if some else far)[:, part]
-                np.maximum(own[model], share.max(axis=0), out=own[model])
-                np.maximum(own[others], share, out=own[others])
+        A bound over fewer pairs is never larger. If the bound over some pairs leaves all of them open, they are open at
+        the end of the steps as well, where the bound is over them and others. So is that over those left open by it."""
+        floors = np.zeros(len(models), dtype=np.float32)
+        middle = self._means.mean(axis=0)
 
-        _in_threads(among, self._parts())
-        return close, far, blocks
+        def of_some(part: range) -> None:
+            for at in part:
+                model = models[at]
+                near = np.flatnonzero(tested[model] & (p[model] >= _NEAR))
+                near = near[:: max(1, -(-len(near) // _SAMPLE))]
+                if not len(near):
+                    continue
+                draws = np.argsort(-np.abs(self._means[model] - middle))[: 3 * place]  # where its gaps are large
+                gap = self._means[near[:, None], draws] - self._means[model, draws]
+                shares, own = self._shares(model, near, gap, self._weights[draws].T), p[model, near]
+
+                def bound(least: float, shares: Float32s = shares, own: Float32s = own) -> float:
+                    some = shares[own >= least]
+                    return (_largest(some.max(axis=0), place) or 0.0) if len(some) else 0.0
+
+                for least in _OPEN:
+                    floor = bound(least)
+                    if floor and _p_bound(self, floor) <= least:
+                        break
+                else:
+                    continue
+                while (higher := bound(_p_bound(self, floor * (1 - float(_MARGIN))))) > floor:
+                    floor = higher
+                floors[at] = floor
+
+        _in_threads(of_some, [range(start, len(models), _THREADS) for start in range(_THREADS)])
+        return np.asarray(floors * (1 - _MARGIN))
+
+    def large(self, floors: Float32s, new: Flags, tested: Flags, draws: npt.NDArray[np.intp]) -> LargeShares:
+        """Of the pairs of new models, with each other and with the rest, all shares of these draws from the floors
+        on."""
+        found = self._screened(floors, new, draws) if new.sum() >= _SCREENED else self._all(floors, new, tested, draws)
+        once = [LargeShares(*columns)._of(tested[columns[0], columns[1]]) for columns in found]
+        turned = [LargeShares(part.other, part.model, part.draw, part.share) for part in once]
+        return LargeShares.joined([*once, *turned], floors)
+
+    def _all(self, floors: Float32s, new: Flags, tested: Flags, draws: npt.NDArray[np.intp]) -> "_Found":
+        order = np.argsort(~new, kind="stable")
+        pairs = (tested & (new[:, None] | new))[np.ix_(order, order)]
+        for model, others, share in self.of(order)._blocks(pairs, draws):
+            at, draw = np.nonzero(share > min(floors[order[model]], floors[order[others]].min()))
+            yield _narrow(np.full(len(at), order[model]), order[others][at], draws[draw], share[at, draw])
+
+    def _screened(self, floors: Float32s, new: Flags, draws: npt.NDArray[np.intp]) -> "_Found":
+        """In a draw with weights w, a share is below q if (1 − q)·m² < q·d², m being the mean of a pair's gaps and d²
+        their mean square about it. No projection of two models onto some directions that are orthogonal to 1 and to
+        each other under w lies further apart than d: so if the two sides are so with that distance, the share need not
+        be computed. For all pairs that is one product of short rows."""
+        order = np.argsort(floors, kind="stable")  # the smaller floor of a pair is that of the first
+        rest, means = self._rest[order] - self._rest.mean(axis=0), self._means[np.ix_(order, draws)].T
+        directions = np.linalg.eigh((rest.T @ rest).astype(float))[1][:, -_DIRECTIONS:]
+        fresh = new[order]
+        sides = ((np.flatnonzero(fresh), np.arange(len(order))), (np.flatnonzero(~fresh), np.flatnonzero(fresh)))
+        for draw, mean in zip(draws, means - means.mean(axis=1, keepdims=True), strict=True):
+            weights = np.ones(self.n) if self._plain else self._weights[draw].astype(float)
+            left, right = self._seen(rest, mean, weights, directions, floors[order])
+            drawn = weights > 0
+            scaled = np.ascontiguousarray(rest[:, drawn])  # row by row, as it is taken
+            scaled *= np.sqrt(weights[drawn] / self.n).astype(np.float32)
+            room = np.empty((2, _GATHERED, scaled.shape[1]), dtype=np.float32)
+            for rows, columns in sides:
+                for start in range(0, len(rows), _TALL):
+                    own = rows[start : start + _TALL]
+                    later = columns[np.searchsorted(columns, own[0] + 1) :]
+                    for begin in range(0, len(later), _WIDE):
+                        others = later[begin : begin + _WIDE]
+                        first, second = np.divmod(np.flatnonzero(left[own] @ right[others].T > 0), len(others))
+                        one, other = own[first], others[second]
+                        once = other > one
+                        one, other = one[once], other[once]
+                        share = np.empty(len(one), dtype=np.float32)
+                        for at in range(0, len(one), _GATHERED):
+                            some = np.s_[at : at + _GATHERED]
+                            count = len(one[some])
+                            gaps, away = room[0, :count], room[1, :count]
+                            scaled.take(one[some], axis=0, out=gaps, mode="clip")
+                            scaled.take(other[some], axis=0, out=away, mode="clip")
+                            gaps -= away
+                            share[some] = np.einsum("ij,ij->i", gaps, gaps)
+                        share = (mean[one] - mean[other]) ** 2 / (share + _NOTHING)
+                        large = share >= floors[order[one]]
+                        one, other = order[one[large]], order[other[large]]
+                        yield _narrow(one, other, np.full(len(one), draw), share[large])
+
+    def _seen(
+        self, rest: Float32s, mean: Float32s, weights: Floats, directions: Floats, floors: Float32s
+    ) -> tuple[Float32s, Float32s]:
+        """Rows whose product is above 0 for pairs that have to be looked at."""
+        weighted = directions * (weights[:, None] / self.n)
+        sums = weighted.sum(axis=0)
+        shape = directions.T @ weighted - np.outer(sums, sums)
+        shape += np.eye(len(shape)) * (1e-4 * np.trace(shape) / len(shape))  # a little less is seen, never more
+        turn = np.linalg.inv(np.linalg.cholesky(shape)).T
+        seen = rest @ (weighted @ turn).astype(np.float32)
+        seen -= np.outer(rest @ (weights / self.n).astype(np.float32), (sums @ turn).astype(np.float32))
+        squares, size = mean * mean, np.einsum("ij,ij->i", seen, seen)
+        gain = np.ones_like(floors) if self._plain else 1 - floors
+        left, right = (np.empty((len(rest), seen.shape[1] + 4), dtype=np.float32) for _ in range(2))
+        left[:, 0] = (gain + _ROUNDING) * squares + (_ROUNDING - floors) * size
+        left[:, 1], left[:, 2], left[:, 3] = gain + _ROUNDING, _ROUNDING - floors, -2 * gain * mean
+        left[:, 4:] = (2 * floors)[:, None] * seen
+        right[:, 0], right[:, 1], right[:, 2], right[:, 3], right[:, 4:] = 1, squares, size, mean, seen
+        return left, right
 
     def upward(self, pairs: Flags) -> Float32s:
         """Models × draws: the largest share of another one minus this, of these pairs; 0 where there is none above."""
@@ -413,56 +570,16 @@ class BootstrapT:
     def _parts(self) -> list[npt.NDArray[np.intp]]:
         return np.array_split(np.arange(self.draws), max(1, -(-self.draws // _TOGETHER)))
 
-    def row_stepping(self, model: int, others: Flags, largest: Float32s, place: int) -> Callable[[Flags], float]:
-        """A function that gives, for fewer and fewer of a model's pairs with `others`, the `place`-th largest over
-        draws of the largest share. `largest`: the same of these pairs and perhaps more, by draw."""
-        own = np.flatnonzero(others)
-        seen: dict[int, Float32s] = {}
 
-        def bound(some: Flags) -> float:
-            left = some[own]
-
-            def among(draws: npt.NDArray[np.intp]) -> Float32s:
-                if (first := int(draws[0])) not in seen:
-                    gap = self._means[own[:, None], draws] - self._means[model, draws]
-                    seen[first] = self._shares(model, own, gap, self._weights[draws].T)
-                return np.asarray(seen[first][left].max(axis=0))
-
-            return _stepped_down(among, largest, place)
-
-        return bound
-
-    def all_stepped_down(self, pairs: Flags, largest: Float32s, place: int) -> float:
-        """The same over pairs of all models."""
-
-        def among(draws: npt.NDArray[np.intp]) -> Float32s:
-            weights, means = np.ascontiguousarray(self._weights[draws].T), np.ascontiguousarray(self._means[:, draws])
-            most = np.zeros((_THREADS, len(draws)), dtype=np.float32)
-
-            def of_some(part: int) -> None:
-                for model in range(part, len(means), _THREADS):
-                    others = np.flatnonzero(pairs[model, model + 1 :]) + model + 1
-                    for start in range(0, len(others), _CHUNK):
-                        some = others[start : start + _CHUNK]
-                        share = self._shares(model, some, means[some] - means[model], weights)
-                        np.maximum(most[part], share.max(axis=0), out=most[part])
-
-            _in_threads(of_some, range(_THREADS))
-            return np.asarray(most.max(axis=0))
-
-        return _stepped_down(among, largest, place)
+_Whole = npt.NDArray[np.int32]
+_Found = Iterator[tuple[_Whole, _Whole, _Whole, Float32s]]
+"""(model, other, draw, share)"""
 
 
-def _stepped_down(among: Callable[[npt.NDArray[np.intp]], Float32s], largest: Float32s, place: int) -> float:
-    """The `place`-th largest of `among`, which is nowhere larger than `largest`: so the draws where that is large are
-    looked at first, and no more than are needed."""
-    order, seen = np.argsort(-largest), np.empty(0, dtype=np.float32)
-    for start in range(0, len(order), _CHUNK):
-        seen = np.concatenate([seen, among(order[start : start + _CHUNK])])
-        reached, rest = _largest(seen, place), order[start + _CHUNK :]
-        if reached is not None and (not len(rest) or reached >= largest[rest[0]]):
-            return reached
-    return 0.0
+def _narrow(
+    model: npt.NDArray[np.intp], other: npt.NDArray[np.intp], draw: npt.NDArray[np.intp], share: Float32s
+) -> tuple[_Whole, _Whole, _Whole, Float32s]:
+    return model.astype(np.int32), other.astype(np.int32), draw.astype(np.int32), share
 
 
 def _largest(values: npt.NDArray[np.floating], place: int) -> float | None:
@@ -476,9 +593,10 @@ class _Given:
 
     scores: Floats
     tested: Flags
+    p: Float32s
     draws: int
     seed: int
-    near: Flags
+    place: int
     elsewhere: Flags | None = None
     keeper: Keeper | None = None
 
@@ -486,7 +604,7 @@ class _Given:
     def key(self) -> tuple[object, ...]:
         made = sha256(self.scores.tobytes())
         made.update(self.tested.tobytes())
-        return self.scores.shape, made.digest(), self.draws, self.seed
+        return self.scores.shape, made.digest(), self.draws, self.seed, self.place
 
     @cached_property
     def rows(self) -> tuple[str, ...]:
@@ -500,19 +618,13 @@ class _Given:
 
     def of(self, rows: Flags) -> "_Given":
         both = np.ix_(rows, rows)
-        return _Given(self.scores[rows], self.tested[both], self.draws, self.seed, self.near[both])
+        return _Given(self.scores[rows], self.tested[both], self.p[both], self.draws, self.seed, self.place)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Drawn:
-    """The bootstrap of a table, and by model and draw the largest share."""
-
     bootstrap: BootstrapT
-    close: Float32s
-    """Of pairs in `blocks`."""
-    far: Float32s
-    """Of the others."""
-    blocks: Flags
+    kept: KeptShares
 
 
 @lru_cache(maxsize=2)
@@ -520,37 +632,62 @@ def _drawn(given: _Given) -> _Drawn:
     """Kept, because who asks for one claim often asks for the other next, and this is most of the work. Pairs of rows
     that another table has too are drawn once."""
     bootstrap = BootstrapT(given.scores, given.draws, given.seed)
-    known = _known_before(given, bootstrap.n) or _known_elsewhere(given, bootstrap.n)
-    if known is None:
-        close, far, blocks = _largest_shares(bootstrap, given, given.tested)
-    else:
+    models, items = len(given.scores), bootstrap.n
+    new, floors, parts = np.ones(models, dtype=bool), np.zeros(models, dtype=np.float32), []
+    known = _known_before(given, items) or _known_elsewhere(given, items)
+    if known is not None:
         places, before = known
-        both, last = np.ix_(places, places), np.zeros(len(given.scores), dtype=bool)
-        rest = given.tested.copy()
-        rest[both], last[places] = False, True
-        close, far, blocks = _largest_shares(bootstrap, given, rest, last)
-        close[places] = np.maximum(close[places], before.close)
-        far[places] = np.maximum(far[places], before.far)
-        blocks[both] = before.blocks
+        new[places], floors[places] = ~before.lasting, before.floors
+        parts.append(before.large.named(places))
+        parts[0] = parts[0]._of(~(new[parts[0].model] | new[parts[0].other]))
+    floors[new] = bootstrap.floors(np.flatnonzero(new), given.p, given.tested, given.place)
+    lasting = _raised(bootstrap, floors, given)
+    for stage in np.array_split(np.arange(given.draws), _STAGES if new.sum() >= _SCREENED else 1):
+        some: list[LargeShares] = []
+        _in_threads(
+            lambda part: some.append(bootstrap.large(floors, new, given.tested, part)),  # noqa: B023
+            np.array_split(stage, min(_THREADS, -(-len(stage) // _FEWEST_DRAWS))),
+        )
+        parts = [LargeShares.joined([*parts, *some], floors)]
+        for model, own in enumerate(parts[0].by_model(models)):
+            if floor := float(floors[model]):
+                open_pairs = given.p[model, own.other] >= _p_bound(bootstrap, floor)
+                floors[model] = max(floor, own.bound(open_pairs, given.draws, given.place) * (1 - float(_MARGIN)))
+    drawn = (items, given.draws, given.seed, given.place)
+    kept = KeptShares(drawn, given.rows, given.tested, floors, lasting, LargeShares.joined(parts, floors))
     if given.keeper is not None:
-        drawn = (bootstrap.n, given.draws, given.seed)
-        given.keeper.put(KeptShares(drawn, given.rows, given.tested, close, far, blocks))
-    return _Drawn(bootstrap, close, far, blocks)
+        given.keeper.put(kept)
+    return _Drawn(bootstrap, kept)
 
 
-_Known = tuple[npt.NDArray[np.intp], "KeptShares | _Drawn"]
+def _raised(bootstrap: BootstrapT, floors: Float32s, given: _Given) -> Flags:
+    """A model with few others near it has a low floor. All bounds between the p of two pairs separate the same pairs:
+    so its floor may rise to the next pair's, as long as no model comes between, and not above all others, which bound
+    what is said of all pairs. Tells whose floor is as it was."""
+    lasting, highest = np.ones(len(floors), dtype=bool), floors.max(initial=0.0)
+    for model, floor in enumerate(floors.tolist()):
+        least = _p_bound(bootstrap, floor) if floor else 1.0
+        if least <= _FEW or not (further := given.tested[model] & (given.p[model] < least)).any():
+            continue
+        next_share = bootstrap.share(float(-stdtrit(max(bootstrap.n - 1, 1), given.p[model][further].max() / 2)))
+        floors[model] = max(floor, min(highest, next_share * (1 - _MARGIN)))
+        lasting[model] = floors[model] == floor
+    return lasting
+
+
+_Known = tuple[npt.NDArray[np.intp], KeptShares]
 """The places of some rows, and what was drawn of them."""
 
 
 def _known_before(given: _Given, items: int) -> _Known | None:
     kept = given.keeper.get() if given.keeper is not None else None
-    if kept is None or kept.drawn != (items, given.draws, given.seed):
+    if kept is None or kept.drawn != (items, given.draws, given.seed, given.place):
         return None
     at: dict[str, list[int]] = {}
     for place, row in enumerate(given.rows):
         at.setdefault(row, []).append(place)
     if any(len(at.get(row, ())) < count for row, count in Counter(kept.rows).items()):
-        return None  # a row is gone: nobody knows which largest shares were its
+        return None  # a row is gone: nobody knows which floors rest on it
     places = np.array([at[row].pop(0) for row in kept.rows], dtype=np.intp)
     return (places, kept) if np.array_equal(kept.tested, given.tested[np.ix_(places, places)]) else None
 
@@ -559,31 +696,17 @@ def _known_elsewhere(given: _Given, items: int) -> _Known | None:
     if given.elsewhere is None or not given.elsewhere.any():
         return None
     shared = _shared(given.of(given.elsewhere))
-    return (np.flatnonzero(given.elsewhere), shared) if shared.bootstrap.n == items else None
+    return (np.flatnonzero(given.elsewhere), shared.kept) if shared.bootstrap.n == items else None
 
 
 @lru_cache(maxsize=1)
 def _shared(given: _Given) -> _Drawn:
-    bootstrap = BootstrapT(given.scores, given.draws, given.seed)
-    return _Drawn(bootstrap, *_largest_shares(bootstrap, given, given.tested))
+    return _drawn.__wrapped__(given)
 
 
 @lru_cache(maxsize=2)
 def _upward(given: _Given) -> Float32s:
     return BootstrapT(given.scores, given.draws, given.seed).upward(given.tested)
-
-
-def _largest_shares(
-    bootstrap: BootstrapT, given: _Given, pairs: Flags, last: Flags | None = None
-) -> tuple[Float32s, Float32s, Flags]:
-    """`BootstrapT.largest` with models in the order of their scores; `last`: those without a pair among themselves, so
-    that no block is drawn for them alone."""
-    known = np.isfinite(given.scores)
-    score = np.where(known, given.scores, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    order = np.lexsort((score, np.zeros(len(score)) if last is None else last))
-    back, both = np.argsort(order), np.ix_(order, order)
-    close, far, blocks = bootstrap.of(order).largest(pairs[both], given.near[both])
-    return close[back], far[back], blocks[np.ix_(back, back)]
 
 
 def _testable(scores: Floats, found: Pairwise) -> tuple[Flags, Flags]:
@@ -593,50 +716,43 @@ def _testable(scores: Floats, found: Pairwise) -> tuple[Flags, Flags]:
     return enough & ~constant, constant & (found.difference != 0)
 
 
-def _one_row(drawn: _Drawn, found: Pairwise, tested: Flags, by_signs: Flags, model: int, alpha: float) -> Flags:
-    """Which models are certainly apart from this one: step-down over its own pairs.
-
-    A bound over fewer pairs is never larger, so the steps end with the same pairs whichever of them they begin with,
-    as long as all that stay are among them. So, when all outside the blocks of near pairs fall at the first bound,
-    they go on with those blocks, whose bound is known without another draw."""
-    bootstrap, p = drawn.bootstrap, found.p[model]
+def _one_row(
+    drawn: _Drawn, large: LargeShares, found: Pairwise, tested: Flags, by_signs: Flags, model: int, alpha: float
+) -> Flags:
+    """Which models are certainly apart from this one: step-down over its own pairs."""
+    p, kept = found.p[model], drawn.kept
     certain = by_signs & (p < alpha / max(1, int((tested | by_signs).sum())))
-    largest = np.maximum(drawn.close[model], drawn.far[model])
-    place = _place(len(largest), alpha)
-    new = tested & (p < _p_bound(bootstrap, _largest(largest, place) or 0.0))
-    if new.any() and not (tested & ~drawn.blocks[model] & ~new).any():
-        largest = drawn.close[model]
-        new = tested & (p < _p_bound(bootstrap, _largest(largest, place) or 0.0)) | new
-    open_pairs = tested & ~new
-    bound = bootstrap.row_stepping(model, open_pairs, largest, place)
-    while new.any():
+    open_pairs, floor = tested.copy(), float(kept.floors[model])
+    while open_pairs.any():
+        share = max(floor, large.bound(open_pairs[large.other], drawn.bootstrap.draws, kept.drawn[-1]))
+        new = open_pairs & (p < _p_bound(drawn.bootstrap, share))
+        if not new.any():
+            break
         certain |= new
         open_pairs &= ~new
-        new = open_pairs & (p < _p_bound(bootstrap, bound(open_pairs))) if open_pairs.any() else new & False
     return np.asarray(certain)
 
 
 def _all_pairs(drawn: _Drawn, found: Pairwise, tested: Flags, by_signs: Flags, alpha: float) -> Flags:
     """Which pairs are certainly apart, all at once: those whose adjusted p (`adjusted_p`) is below α, without those of
-    the others. A pair is so if at most as many draws exceed it as its p may count."""
-    bootstrap = drawn.bootstrap
+    the others. A pair is so if at most as many draws exceed it as its p may count. No bound of a model's own pairs is
+    above that of all, so what is large among these is among its."""
+    bootstrap, large = drawn.bootstrap, drawn.kept.large
     count = int(np.triu(tested | by_signs).sum())
     certain = by_signs & (found.p * count < alpha)
     open_pairs = tested.copy()
     place = int(np.ceil(alpha * (1 + bootstrap.draws) - 1))  # (1 + place − 1)/(1 + draws) < α, and not with one more
     if place < 1:
         return np.asarray(certain)
-    by_draw = np.maximum(drawn.close.max(axis=0), drawn.far.max(axis=0))
-    share = _largest(by_draw, place) or 0.0
     size = np.zeros(found.p.shape)
     size[tested] = -stdtrit(max(bootstrap.n - 1, 1), found.p[tested] / 2)
     while open_pairs.any():
+        share = large.bound(open_pairs[large.model, large.other], bootstrap.draws, place)
         new = open_pairs & (size > bootstrap.t(share))
         if not new.any():
             break
         certain |= new
         open_pairs &= ~new
-        share = bootstrap.all_stepped_down(open_pairs, by_draw, place) if open_pairs.any() else 0.0
     return np.asarray(certain)
 
 

@@ -466,7 +466,7 @@ def test_draws_of_a_large_board_are_kept_and_a_damaged_file_is_no_harm(tmp_path,
     monkeypatch.setattr(build_module, "KEPT", 10)
     ranges(table[:29])
     kept = keeper.get()
-    assert (len(kept.rows), kept.drawn) == (29, (20, 100, 0))
+    assert (len(kept.rows), kept.drawn) == (29, (20, 100, 0, 5))
     _drawn.cache_clear()
     alone = rank_sets(table, draws=100, first=False).ranges
     assert ranges(table) == alone

@@ -20,7 +20,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from eqlab.analysis.ranks import KeptShares
+from eqlab.analysis.ranks import KeptShares, LargeShares
 from eqlab.core.environment import cache_folder
 from eqlab.core.errors import DataError, EqlabError, UsageError
 from eqlab.core.plural import many
@@ -119,7 +119,7 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
 @dataclass(frozen=True, slots=True)
 class KeptDraws:
     """What was drawn for the ranks of a large table, in a file that may be deleted at any time: one model more needs
-    only its own pairs then. 8 bytes of each model and draw: 64 MB of 4,000 models."""
+    only its own pairs then. Some kilobytes of each model."""
 
     folder: Path
     name: str
@@ -134,15 +134,11 @@ class KeptDraws:
                 if str(file["program"]) != _program():
                     return None
                 models = len(file["rows"])
-                tested, blocks = (
-                    np.unpackbits(file[name], count=models * models).reshape(models, models).astype(bool)
-                    for name in ("tested", "blocks")
-                )
-                items, draws, seed = (int(number) for number in file["drawn"])
-                close, far = file["close"], file["far"]
-                if close.shape != (models, draws) or far.shape != close.shape:
-                    return None
-                return KeptShares((items, draws, seed), tuple(file["rows"].tolist()), tested, close, far, blocks)
+                tested = np.unpackbits(file["tested"], count=models * models).reshape(models, models).astype(bool)
+                items, draws, seed, place = (int(number) for number in file["drawn"])
+                large = LargeShares(*(file[name] for name in ("model", "other", "draw", "share")))
+                drawn, rows = (items, draws, seed, place), tuple(file["rows"].tolist())
+                return KeptShares(drawn, rows, tested, file["floors"], file["lasting"], large)
         except (OSError, ValueError, LookupError, EOFError, BadZipFile):  # none, or damaged
             return None
 
@@ -155,10 +151,13 @@ class KeptDraws:
                 program=_program(),
                 drawn=kept.drawn,
                 rows=kept.rows,
-                close=kept.close,
-                far=kept.far,
                 tested=np.packbits(kept.tested),
-                blocks=np.packbits(kept.blocks),
+                floors=kept.floors,
+                lasting=kept.lasting,
+                model=kept.large.model,
+                other=kept.large.other,
+                draw=kept.large.draw,
+                share=kept.large.share,
             )
         with suppress(OSError):
             newest = sorted(self.folder.glob("*.npz"), key=lambda path: path.stat().st_mtime, reverse=True)
