@@ -250,8 +250,8 @@ NEEDED = {
     "runs store check": [],
     "data list": [],
     "runs show last": [],
-    "compare last --json": ["email.message", "eqlab.comparison.compare", "numpy", "scipy"],
-    "report last -o r.html": ["eqlab.tables.svg", "jinja2"],
+    "compare last --json": ["eqlab.comparison.compare", "numpy", "scipy"],
+    "report last -o r.html": ["email.message", "eqlab.tables.svg", "jinja2"],
     "runs export last -o x.csv": ["polars"],
     "--version": [],
 }
