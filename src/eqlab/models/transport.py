@@ -260,7 +260,7 @@ class Transport:
         proxy = self._proxy(url)
         try:
             target = self._target(method, url, headers, proxy)
-            if not connection.connected:
+            if connection.protocol is None:
                 async with asyncio.timeout(silences.silence):
                     await self.pool.connect(connection, target)
             mine = silences.sent(connection.give_up, self.timeouts.whole)
