@@ -6,7 +6,7 @@ from statistics import fmean
 
 from eqlab.analysis.intervals import FEWEST, mean_estimate
 from eqlab.core.grouping import group_means, grouped
-from eqlab.core.results import WITH_OTHER_ITEMS, Baseline, Better, Estimate, ItemScore, Result
+from eqlab.core.results import WITH_OTHER_ITEMS, Baseline, Better, Estimate, ItemScore, Result, field_of
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig
 from eqlab.core.text import is_number, short_name
 from eqlab.core.values import dataclass
@@ -61,7 +61,7 @@ class Contender:
 def contender(name: str, result: Result, item_set: str = "") -> Contender:
     """A result with one score of its own."""
     people = result.subject == PEOPLE or result.subject.startswith(PERSON)
-    scores = [item for item in result.items if not item.group]  # what a rater says of others is not its own score
+    scores = own_items(result)
     points = {} if people else item_means(scores)  # of people, who answered is the unit and not the item
     score, baselines = result.headline, result.baselines
     why = why_no_rank(score, points, valid=result.valid, note=score.note)
@@ -76,8 +76,9 @@ def contender(name: str, result: Result, item_set: str = "") -> Contender:
 
 def clusters(items: Sequence[ItemScore]) -> dict[str, str]:
     """The cluster of each item that is in one; empty where fewer than five clusters would be left to compare."""
-    found = {item.item: item.cluster for item in items if item.cluster}
-    alone = len({item.item for item in items}) - len(found)
+    names = list(field_of(items, "item"))
+    found = {name: cluster for name, cluster in zip(names, field_of(items, "cluster"), strict=True) if cluster}
+    alone = len(set(names)) - len(found)
     return found if len(set(found.values())) + alone >= FEWEST else {}
 
 
@@ -112,7 +113,12 @@ def why_no_rank(score: Estimate, points: Mapping[str, float], *, valid: bool = T
 
 def item_means(items: Sequence[ItemScore]) -> dict[str, float]:
     """Points by item, the mean over repeats."""
-    return group_means([(item.item, item.points) for item in items if item.points is not None])
+    return group_means(zip(field_of(items, "item"), field_of(items, "points"), strict=True))
+
+
+def own_items(result: Result) -> Sequence[ItemScore]:
+    """Without those that show another's reply: what a rater says of others is not its own score."""
+    return [item for item in result.items if not item.group] if any(field_of(result.items, "group")) else result.items
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +163,11 @@ _STATUS = {"refused": "refused", "unparseable": "unreadable", "error": "failed"}
 
 def lost_of(items: Sequence[ItemScore], result: Result) -> Lost | None:
     """None where every answer that was given counts."""
+    given = [points for points in field_of(items, "points") if points is not None]
+    if not given or len(given) == len(items):
+        return None
     lost = [item for item in items if item.points is None and item.status is not None]
-    given = [item.points for item in items if item.points is not None]
-    if not lost or not given:
+    if not lost:
         return None
     low, high = result.score_range
     worst, best = (low, high) if result.better == "higher" else (high, low)

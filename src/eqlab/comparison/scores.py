@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from eqlab.analysis.intervals import FEWEST, mean_estimate
-from eqlab.comparison.contender import Lost, comparable, item_means, lost_of
+from eqlab.comparison.contender import Lost, comparable, item_means, lost_of, own_items
 from eqlab.core.answers import OUTCOMES, in_words, replaced
 from eqlab.core.plural import many
-from eqlab.core.results import Better, Cell, Column, Estimate, Rank, Result, Table, best_baseline
+from eqlab.core.results import Better, Cell, Column, Estimate, Rank, Result, Table, best_baseline, field_of
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import ABOVE, count_of, is_number, percentile_text, usage_words, utc
 from eqlab.core.usage import Usage
@@ -88,14 +88,14 @@ class ScoreLine:
         """Answers that cannot be used, and the bounds between which the score lies whatever they would have been."""
         if self.result is None or self.kind != "model":
             return None
-        return lost_of([item for item in self.result.items if not item.group], self.result)
+        return lost_of(own_items(self.result), self.result)
 
     @cached_property
     def words(self) -> Estimate:
         """Length of a reply, which is no merit and no fault but must be seen beside a score."""
         if self.words_per_reply is not None or self.result is None or self.kind == "people":
             return Estimate("words a reply", self.words_per_reply, 0, digits=0)
-        lengths = [words for item in self.result.items if (words := item.words)]
+        lengths = [words for words in field_of(self.result.items, "words") if words]
         return mean_estimate("words a reply", lengths, digits=0)
 
 
@@ -381,7 +381,7 @@ def measured_lines(lines: Sequence[ScoreLine]) -> MeasuredLines:
     for table in tables.values():
         if len(table) < FEWEST:
             continue
-        points = [item_means([item for item in result.items if not item.group]) for result in table.values()]
+        points = [item_means(own_items(result)) for result in table.values()]
         measured = measure_points(points, next(iter(table.values())).better)
         for place, error in zip(table, measured.errors if measured else (), strict=bool(measured)):
             score_lines[place] = replace(lines[place], measured=measured, sem=error)

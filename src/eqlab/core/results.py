@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from html import escape
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -164,6 +165,12 @@ class ItemScore(msgspec.Struct, frozen=True, gc=False):
     def words(self) -> int:
         """Length of the reply; 0 without one."""
         return len(self.text.split()) if self.words_absent is None else self.words_absent
+
+
+def field_of(items: Sequence[ItemScore], name: str) -> Iterable[Any]:
+    """One field of every item; where items are held in columns, without making them."""
+    column = getattr(items, "column", None)
+    return column(name) if column else map(attrgetter(name), items)
 
 
 WORDINGS, AGAINST_PLAIN = "score_by_perturbation", "difference, paired"

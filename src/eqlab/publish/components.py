@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
+from itertools import islice, starmap
 from math import isclose, isfinite
 from operator import attrgetter
 from pathlib import Path
@@ -26,7 +27,7 @@ from eqlab.comparison.disagreement import against_reference
 from eqlab.comparison.scores import ScoreLine, Surface, measured_lines, score_table, sort_values, usage_table
 from eqlab.core import text
 from eqlab.core.answers import in_words
-from eqlab.core.results import Column, ItemScore, Result, Table
+from eqlab.core.results import Column, ItemScore, Result, Table, field_of
 from eqlab.core.runs import PEOPLE
 from eqlab.publish import sections
 from eqlab.publish.groups import Group, Row
@@ -56,16 +57,17 @@ def item_rows(results: int) -> int:
 
 def in_points(result: Result) -> Result:
     """With its items in the unit of the headline, where that is ten times theirs: on a page an item has one unit."""
-    scored = [item for item in result.items if item.score is not None and isfinite(item.score)]
-    if not any(item.score for item in scored) or not all(_tenfold(item) for item in scored):
+    pairs = zip(field_of(result.items, "score"), field_of(result.items, "points"), strict=True)
+    scored = [(score, points) for score, points in pairs if score is not None and isfinite(score)]
+    if not any(score for score, _ in scored) or not all(starmap(_tenfold, scored)):
         return result
     items = tuple(structs.replace(item, score=item.points) for item in result.items)
     low, high = result.item_range
     return replace(result, items=items, item_range=(10 * low, 10 * high))
 
 
-def _tenfold(item: ItemScore) -> bool:
-    return item.points is not None and item.score is not None and isclose(item.points, 10 * item.score, abs_tol=1e-9)
+def _tenfold(score: float, points: float | None) -> bool:
+    return points is not None and isclose(points, 10 * score, abs_tol=1e-9)
 
 
 def scores_of(items: Sequence[ItemScore]) -> list[float | None]:
@@ -74,6 +76,8 @@ def scores_of(items: Sequence[ItemScore]) -> list[float | None]:
 
 def scored_items(result: Result) -> list[ItemScore]:
     """Items with a score, lowest first."""
+    if all(score is None for score in field_of(result.items, "score")):
+        return []
     scored = [item for item in result.items if item.score is not None and isfinite(item.score)]
     return sorted(scored, key=attrgetter("score"))
 
@@ -154,7 +158,8 @@ def estimates_table(result: Result) -> Table:
 
 def failures(result: Result) -> list[ItemScore]:
     """The first items with a reply and without a score: what to look at when a run is not valid."""
-    return [item for item in result.items if item.text and not text.is_number(item.score)][:FAILURES]
+    found = (item for item in result.items if item.text and not text.is_number(item.score))
+    return list(islice(found, FAILURES))
 
 
 def level_of(values: Mapping[str, Any], key: str, far: Collection[str] = (), most: int = 200) -> Markup:

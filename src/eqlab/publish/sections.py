@@ -9,7 +9,7 @@ from eqlab.comparison.contender import item_means, subject_name
 from eqlab.comparison.equal_length import LengthView, length_view
 from eqlab.comparison.sentences import scale_sentence
 from eqlab.core.benchmark import BRANCHES, asks_of, branches_of
-from eqlab.core.results import Estimate, ItemScore, Result, Table, best_baseline
+from eqlab.core.results import Estimate, ItemScore, Result, Table, best_baseline, field_of
 from eqlab.core.text import number
 from eqlab.core.values import dataclass
 from eqlab.publish.groups import Group, Row
@@ -204,7 +204,9 @@ def length_of(group: Group) -> LengthView | None:
 def apart_of(group: Group) -> Table | None:
     """Where the subjects of one table disagree most."""
     scores = {row.name: item_means(row.result.items) for row in group.rows if row.result.ranked}
-    titles = {item.item: item.title for row in group.rows for item in row.result.items}
+    titles: dict[str, str] = {}
+    for items in (row.result.items for row in group.rows):
+        titles.update(zip(field_of(items, "item"), field_of(items, "title"), strict=True))
     return disagreement.disagreement({name: score for name, score in scores.items() if score}, titles)
 
 

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from eqlab.core.benchmark import Scored
 from eqlab.core.plural import many
-from eqlab.core.results import Result
+from eqlab.core.results import Result, field_of
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig
 from eqlab.runs.score import score
 from eqlab.store.reader import Reader, StoredRun
@@ -31,7 +31,7 @@ def pooled(store: Reader, scored_runs: Sequence[Found], score_together: Together
     for place, (stored, results) in enumerate(scored_runs):
         for index, (subject, asked) in _paired(stored, results):
             if _may_be_pooled(results[index]):
-                key = f"{_key(stored, subject, asked)} {sorted({item.item for item in results[index].items})}"
+                key = f"{_key(stored, subject, asked)} {sorted(set(field_of(results[index].items, 'item')))}"
                 groups.setdefault(key, []).append((place, index))
     kept: list[dict[int, Result]] = [dict(enumerate(results)) for _, results in scored_runs]
     for places in groups.values():

@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from itertools import repeat
-from operator import eq
+from itertools import islice, repeat
+from operator import attrgetter, eq
 from pathlib import Path
 from sys import intern
 from types import MappingProxyType
@@ -63,9 +63,6 @@ class ItemColumns(Sequence[ItemScore]):
         one that is absent has its default. `whole`: items that stand instead of those at their places."""
         self._count, self._columns, self._whole = count, columns, dict(whole)
         self._made: tuple[ItemScore, ...] | None = None
-        for name in _SHARED:
-            with suppress(KeyError, TypeError):  # absent, or not all of them are words
-                columns[name][0] = list(map(intern, columns[name][0]))
 
     @classmethod
     def of(cls, items: Sequence[ItemScore]) -> "ItemColumns":
@@ -120,10 +117,23 @@ class ItemColumns(Sequence[ItemScore]):
             self._made = tuple(items)
 
     def _each(self) -> Iterator[ItemScore]:
-        items = list(map(ItemScore, *(self._column(name) for name in _FIELDS)))
+        items = map(ItemScore, *(self._column(name) for name in _FIELDS))
+        if not self._whole:
+            return items
+        return (self._whole.get(place, item) for place, item in enumerate(items))
+
+    def column(self, name: str) -> Iterable[Any]:
+        """One field of all items, or their `words`; nothing is made for it."""
+        if self._made is not None:
+            return map(attrgetter(name), self._made)
+        if name == "words":
+            said = zip(self._column("text"), self._column("words_absent"), strict=True)
+            column = [len(text.split()) if words is None else words for text, words in said]
+        else:
+            column = list(self._column(name))
         for place, item in self._whole.items():
-            items[place] = item
-        yield from items
+            column[place] = getattr(item, name)
+        return column
 
     def _column(self, name: str) -> Iterable[Any]:
         column = self._columns.get(name)
@@ -136,7 +146,9 @@ class ItemColumns(Sequence[ItemScore]):
     @overload
     def __getitem__(self, place: slice) -> Sequence[ItemScore]: ...
     def __getitem__(self, place: int | slice) -> ItemScore | Sequence[ItemScore]:
-        return tuple(self)[place]
+        if isinstance(place, slice):
+            return tuple(islice(self, *place.indices(self._count)) if (place.step or 1) > 0 else tuple(self)[place])
+        return next(islice(self, range(self._count)[place], None))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
@@ -144,7 +156,7 @@ class ItemColumns(Sequence[ItemScore]):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ItemColumns, (self._count, self._columns, self._whole)
+        return _handed_over, (self._count, self._columns, self._whole)
 
     def __del__(self) -> None:
         if self._made is not None:
@@ -155,16 +167,27 @@ class ItemColumns(Sequence[ItemScore]):
         return self._columns
 
 
+def _handed_over(count: int, columns: Columns, whole: Mapping[int, ItemScore]) -> ItemColumns:
+    return ItemColumns(count, _small(columns), whole)
+
+
 def _small(columns: Mapping[str, Any]) -> Columns:
-    """Numbers and places as a machine keeps them."""
+    """Numbers and places as a machine keeps them, and words that other results have too once."""
     return {
-        name: [column[0], array("I", column[1])] if name in _SHARED else _numbers_of(column)
+        name: [_once(column[0]), array("I", column[1])] if name in _SHARED else _numbers_of(column)
         for name, column in columns.items()
     }
 
 
+def _once(values: list[Any]) -> list[Any]:
+    try:
+        return list(map(intern, values))
+    except TypeError:  # not all of them are words
+        return values
+
+
 def _numbers_of(column: Sequence[Any]) -> Sequence[Any]:
-    types = set(map(type, column))
+    types = set(map(type, column)) if not isinstance(column, array) else ()
     with suppress(OverflowError):
         return array("d", column) if types == {float} else array("q", column) if types == {int} else column
     return column

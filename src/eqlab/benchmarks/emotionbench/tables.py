@@ -18,7 +18,6 @@ from eqlab.benchmarks.emotionbench.views import (
     MARGIN,
     Gap,
     MoodChange,
-    Norm,
     Norms,
     PeopleAgreement,
     PublishedCell,
@@ -72,9 +71,16 @@ def profile(changes: Sequence[MoodChange], norms: Norms | None, *, of_people: bo
 
 def people_change(norms: Norms, subscale: str, change: MoodChange) -> Estimate | None:
     """People's change in a row's situations, all of its people pooled; None for controls, which nobody has answered."""
-    covered = [norm for norm in norms.factors if norm.subscale == subscale and _covers(change, norm)]
+    if change.emotion in CONTROLS:
+        return None
+    overall, emotion, factor = change.level == "overall", change.emotion, change.factor_index
+    covered = [
+        norm
+        for norm in norms.factors
+        if norm.subscale == subscale and (overall or (norm.emotion == emotion and factor in (None, norm.factor_index)))
+    ]
     n = sum(norm.n for norm in covered)
-    if change.emotion in CONTROLS or n < 2:
+    if n < 2:
         return None
     mean = sum(norm.n * norm.change for norm in covered) / n
     squares = sum((norm.n - 1) * norm.sd**2 + norm.n * (norm.change - mean) ** 2 for norm in covered)
@@ -110,12 +116,6 @@ def beside_people(changes: Sequence[MoodChange], norms: Norms | None) -> tuple[t
             name = f"change in {change.subscale}, negative situations"
             pairs.append((structs.replace(change.change, name=name), structs.replace(people, name=name, of="people")))
     return tuple(pairs)
-
-
-def _covers(change: MoodChange, norm: Norm) -> bool:
-    if change.level == "overall":
-        return True
-    return norm.emotion == change.emotion and change.factor_index in (None, norm.factor_index)
 
 
 def three_views(measures: Measures, changes: Sequence[MoodChange], agreements: Sequence[PeopleAgreement]) -> Table:
