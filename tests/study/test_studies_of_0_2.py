@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from web_case import SECRET, Site, fields_of
 
 from eqlab.cli.main import app
+from eqlab.core.errors import StoreError
 from eqlab.core.runs import ModelConfig
 from eqlab.store.access import open_store
 from eqlab.store.schema import panel_ids, participants
@@ -49,13 +50,17 @@ LATER = 1_790_010_000.0
 """Hours after the last person came: what was held half-way has lapsed."""
 
 
-@pytest.fixture
-def old(tmp_path):
-    path = tmp_path / "old.db"
+def written(folder):
+    path = folder / "old.db"
     with sqlite3.connect(path) as connection:
         connection.executescript(gzip.decompress((HERE / "studies_0_2.sql.gz").read_bytes()).decode())
     connection.close()
-    store = open_store(str(path))
+    return path
+
+
+@pytest.fixture
+def old(tmp_path):
+    store = open_store(str(written(tmp_path)))
     yield store
     store.close()
 
@@ -226,6 +231,28 @@ def test_a_study_locked_by_another_version_says_so_before_more_people_are_asked(
     assert people == 9  # eight of the first study, one of the talks
     talk = participation_of(old, "talk", tmp_path)
     assert other_version(talk, *analysis_code()) == ""  # never locked
+
+
+def test_an_upgrade_that_was_cut_short_leaves_no_half_copy_in_the_place_of_a_whole_one(tmp_path, monkeypatch):
+    path, copy, part = written(tmp_path), tmp_path / "old.db.tables-0006", tmp_path / "old.db.upgrading"
+
+    def version(database):
+        with closing(sqlite3.connect(database)) as opened:
+            return opened.execute("SELECT version_num FROM alembic_version").fetchone()
+
+    with monkeypatch.context() as full:
+        full.setattr("eqlab.store.engine.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left")))
+        with pytest.raises(StoreError, match="no copy of it could be made before the upgrade") as said:
+            open_store(str(path))
+    assert "Make room" in said.value.hint
+    assert not copy.exists()
+    assert not part.exists()
+    assert version(path) == ("0006",)
+    part.write_bytes(b"half a copy, of one that was killed")
+    open_store(str(path)).close()
+    assert version(copy) == ("0006",)
+    assert copy.stat().st_mode & 0o077 == 0
+    assert not part.exists()
 
 
 @pytest.mark.parametrize("study", ["rating", "talk"])

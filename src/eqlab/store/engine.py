@@ -398,9 +398,29 @@ def _keep_locked(engine: Engine, version: str) -> None:
             return
     path = _copy_path(engine, version)
     if path is not None and not path.exists():
-        path.touch(mode=0o600)
-        with closing(sqlite3.connect(engine.url.database or "", isolation_level=None)) as plain:
-            plain.execute("VACUUM INTO ?", (str(path),))
+        _copy_whole(Path(engine.url.database or ""), path)
+
+
+def _copy_whole(store: Path, path: Path) -> None:
+    """Half a copy, of an upgrade that was cut short, has another name and makes way."""
+    part = store.with_name(f"{store.name}.upgrading")
+    leftovers = (part, part.with_name(f"{part.name}-journal"))
+    try:
+        for left in leftovers:
+            left.unlink(missing_ok=True)
+        part.touch(mode=0o600)
+        with closing(sqlite3.connect(store, isolation_level=None)) as plain:
+            plain.execute("VACUUM INTO ?", (str(part),))
+        with part.open("rb") as whole:
+            os.fsync(whole.fileno())
+        part.replace(path)
+    except (sqlite3.Error, OSError) as error:
+        for left in leftovers:
+            left.unlink(missing_ok=True)
+        raise StoreError(
+            f"The store {store} has a locked study, and no copy of it could be made before the upgrade: {error}.",
+            f"Make room in {store.parent} for a second copy, then run the same command again. Nothing was changed.",
+        ) from error
 
 
 def _has_studies(connection: Connection) -> bool:
