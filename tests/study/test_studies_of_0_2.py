@@ -255,6 +255,21 @@ def test_an_upgrade_that_was_cut_short_leaves_no_half_copy_in_the_place_of_a_who
     assert not part.exists()
 
 
+def test_a_store_that_a_server_works_in_is_not_upgraded_under_it(tmp_path, monkeypatch):
+    """Whoever came to the server after that was in no copy, and in no confirmatory result."""
+    path, copy = written(tmp_path), tmp_path / "old.db.tables-0006"
+    monkeypatch.setattr("eqlab.store.engine._OTHERS", 0.2)
+    with closing(sqlite3.connect(path)) as server:
+        server.execute("PRAGMA journal_mode=WAL")
+        server.execute("SELECT count(*) FROM participants").fetchone()
+        with pytest.raises(StoreError, match="another process has it open"):
+            open_store(str(path))
+        assert server.execute("SELECT version_num FROM alembic_version").fetchone() == ("0006",)
+        assert not copy.exists()
+    open_store(str(path)).close()
+    assert copy.exists()
+
+
 @pytest.mark.parametrize("study", ["rating", "talk"])
 def test_whoever_is_erased_is_gone_from_the_copy_of_the_upgrade_too(old, tmp_path, study):
     copy = tmp_path / "old.db.tables-0006"

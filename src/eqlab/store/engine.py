@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,6 +29,8 @@ BUSY = 30.0
 PATIENCE = 60.0
 """Seconds in which a database server may come back."""
 _PAUSE = 0.5
+_OTHERS = 5.0
+"""Seconds in which another process may end its work in a store that is to be upgraded."""
 _OF_ARRIVALS = ("events", "arrivals", "panel_ids", "participants", "audit")
 _OF_ANSWERS = ("answers", "planned", "progress", "places", "talk_calls", "trials")
 _ERASE = {
@@ -397,8 +399,29 @@ def _keep_locked(engine: Engine, version: str) -> None:
         if connection.execute(text("SELECT 1 FROM studies WHERE locked_at IS NOT NULL")).first() is None:
             return
     path = _copy_path(engine, version)
-    if path is not None and not path.exists():
+    if path is not None and not path.exists() and _alone(engine, Path(engine.url.database or "")):
         _copy_whole(Path(engine.url.database or ""), path)
+
+
+def _alone(engine: Engine, store: Path) -> bool:
+    """Whether nobody else has the store open: who came to a server while it is upgraded would be in no copy. False
+    where another process has just upgraded it. SQLite gives up its log only where there is one connection."""
+    deadline = time.monotonic() + _OTHERS
+    while True:
+        engine.dispose()
+        with closing(sqlite3.connect(store, timeout=0)) as plain, suppress(sqlite3.OperationalError):
+            if plain.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",):
+                return True
+        with engine.connect() as connection:
+            if _version(connection) == HEAD:
+                return False
+        if time.monotonic() > deadline:
+            raise StoreError(
+                f"The store {store} has a locked study and must be upgraded, but another process has it open, perhaps "
+                "the study's server: people who come to it now would be in no copy for the version that locked it.",
+                "Stop the server and whatever else uses the store, then run the same command again.",
+            )
+        time.sleep(0.1)
 
 
 def _copy_whole(store: Path, path: Path) -> None:
