@@ -38,6 +38,9 @@ ODD = [
     HEAD + b"Content-Length: 1\r\n folded: yes\r\n\r\nx",
     HEAD + b"Content-Length: 1\r\nX: \xc3\xa9\r\n\r\nx",
     HEAD + b"Content-Length: 1\n\nx\r\n\r\n",
+    HEAD + b"Content-Length: 1\n\nx",
+    b"HTTP/1.1 200 OK\nContent-Length: 1\n\nx",
+    HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\n",
     HEAD + b"Content-Length: 101\r\n\r\nx",
     b"x" * 20_000,
 ]

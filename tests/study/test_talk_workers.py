@@ -211,6 +211,19 @@ def test_the_real_server_with_two_processes(tmp_path, store_url, server):
     assert asked == {f"{number} {turn}": 1 for number in range(3) for turn in range(3)}
 
 
+def test_a_process_among_several_says_why_it_ends(tmp_path, server):
+    """It ended with status 1 and not one word, whatever was wrong."""
+    (tmp_path / "talk.toml").write_text(talk_text(server.url))
+    environment = {**os.environ, "EQLAB_HOME": str(tmp_path / "home"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", "from eqlab.cli.main import main; main()", "study", "serve", "talk.toml", "--port", "0",
+         "--workers", "2", "--store", "s.db"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "Several processes need PostgreSQL." in done.stderr
+
+
 def test_who_is_erased_while_a_question_is_written_down_is_named_nowhere(two, server, monkeypatch):
     """The deletion comes between looking for the person and the row of the call, from another process."""
     server.reply = lambda body, number: "Reply."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
-from eqlab.cli.plain import print_text
+from eqlab.cli.plain import harmless, print_text
 from eqlab.cli.study_manage import File
 from eqlab.core.plural import many
 
@@ -62,11 +62,12 @@ def serve(
 ) -> None:
     """Serve studies to participants, and their progress to the researcher. Ctrl-C stops when all saves are done."""
     _need_extra()
+    import traceback
     from dataclasses import replace
 
     from eqlab.cli.output import errors
     from eqlab.core.environment import data_folder
-    from eqlab.core.errors import UsageError
+    from eqlab.core.errors import EqlabError, UsageError
     from eqlab.core.study import PLACEHOLDER
     from eqlab.store.access import open_store
     from eqlab.store.study.lock import other_version
@@ -113,7 +114,19 @@ def serve(
     from eqlab.study.web.server import listen, share
 
     shared = listen(host, port)
-    code = share(workers, lambda number: work(number, shared))
+
+    def told(number: int) -> None:
+        """A process of its own has nobody who would say why it ends."""
+        try:
+            work(number, shared)
+        except EqlabError as error:
+            out.print(f"eqlab: {harmless(str(error))}", markup=False)
+            raise
+        except Exception:
+            traceback.print_exc()
+            raise
+
+    code = share(workers, told)
     if code:
         raise typer.Exit(1)
 

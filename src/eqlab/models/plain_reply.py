@@ -11,6 +11,7 @@ from multidict import CIMultiDict
 _HEAD = re.compile(rb"HTTP/1\.1 ([2-5]\d\d) [ -~]*\r\n((?:[A-Za-z0-9-]{1,100}: [ -~]*\r\n)*)\r\n")
 _FIELD = re.compile(r"([A-Za-z0-9-]+): *([^\r]*?) *\r\n")
 _SIZE = re.compile(rb"([0-9a-fA-F]{1,8})\r\n")
+_BARE = re.compile(rb"(?<!\r)\n")
 _LONGEST_HEAD = 16384
 _BODILESS = (204, 205, 304)
 
@@ -52,8 +53,8 @@ class PlainReply:
         if not self._start:
             head = _HEAD.match(self.raw)
             if head is None:
-                going_on = self.raw.find(b"\r\n\r\n") < 0 and len(self.raw) < _LONGEST_HEAD
-                return State.MORE if going_on else State.ODD
+                ended = self.raw.find(b"\r\n\r\n") >= 0 or _BARE.search(self.raw)
+                return State.ODD if ended or len(self.raw) >= _LONGEST_HEAD else State.MORE
             if not self._read_head(head):
                 return State.ODD
         if self._size is None:
@@ -88,10 +89,10 @@ class PlainReply:
             end = start + int(line[1], 16)
             if end - self._start > self._largest:
                 return State.ODD
+            if not b"\r\n".startswith(raw[end : end + 2]):
+                return State.ODD
             if len(raw) < end + 2:
                 return State.MORE
-            if raw[end : end + 2] != b"\r\n":
-                return State.ODD
             if end == start:
                 self.body = b"".join(self._chunks)
                 return State.WHOLE if len(raw) == end + 2 else State.ODD

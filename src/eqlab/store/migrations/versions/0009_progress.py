@@ -22,7 +22,7 @@ _ROOM = """
     attempts = progress.attempts + excluded.attempts, answered = progress.answered + excluded.answered
 """
 _SAME = "a.run_id = {0}.run_id AND a.subject = {0}.subject AND a.trial_id = {0}.trial_id AND a.repeat = {0}.repeat"
-_NOBODY = "DELETE FROM progress WHERE planned = 0 AND attempts = 0"
+_NOBODY = "DELETE FROM progress WHERE planned <= 0 AND attempts <= 0"
 """Whoever is erased leaves no name here either."""
 
 _ONLY = "({0}.status <> 'error' AND NOT EXISTS (SELECT 1 FROM answers a WHERE {1} AND a.status <> 'error'{2}))"
@@ -84,6 +84,8 @@ def upgrade() -> None:
         sa.Column("answered", sa.Integer, nullable=False),
         sqlite_with_rowid=False,
     )
+    if op.get_bind().dialect.name == "postgresql":  # what others write while it is counted would never be
+        op.execute("LOCK TABLE planned, answers IN SHARE ROW EXCLUSIVE MODE")
     op.execute(_COUNTED)
     if op.get_bind().dialect.name == "sqlite":
         for when, then in _SQLITE.items():
