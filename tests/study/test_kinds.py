@@ -254,6 +254,13 @@ def test_ratings_of_a_few_prompts_by_a_few_people_promise_nothing(make):
     assert "no difference in P(Good) can be detected with 80 % power" in power_of(few)
 
 
+def test_of_scales_of_ones_own_and_of_several_arms_a_person_no_power_is_said(make):
+    """It was that of people's means, which prompts and replies limit; or of groups that nobody compares."""
+    for design in (make("rating", tables=SCALES), make("rating", tables="[design]\narms_per_person = 2\n")):
+        assert "'eqlab study simulate FILE --repeats 200' tells" in power_of(design)
+        assert "80 %" not in power_of(design)
+
+
 def test_power_is_said_of_the_level_that_holm_leaves(make):
     two = make("rating", tables="[places]\nbatch_size = 8\npeople_per_batch = 8\n")
     three = replace(two, batches=(*two.batches, *(replace(one, arm="c") for one in two.batches if one.arm == "a")))

@@ -98,8 +98,13 @@ class RatingStudy:
         """For the form of Bad, Okay and Good, with what the published ratings show of raters (their share of Good, and
         how alike one rater's ratings are)."""
         people = min(design.sizes.values())
-        if len(design.arms) < 2 or design.study.scales or design.study.design.arms_per_person > 1:
+        if len(design.study.arms or design.arms) < 2:
             return ""
+        if design.study.scales or design.study.design.arms_per_person > 1:
+            return (
+                "What a study with scales of its own, or with several arms a person, will find is in no formula: "
+                "'eqlab study simulate FILE --repeats 200' tells."
+            )
         each = round(sum(len(batch.trials) for batch in design.batches) / len(design.batches))
         alpha, level = first_step(design.study.analysis.alpha, len(design.arms))
         prompts = _prompts(design)
