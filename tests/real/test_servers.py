@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
@@ -22,6 +22,7 @@ from aiohttp import web
 from conftest import absent
 from killing import PATIENCE, stored
 from logging_proxy import Seen, differences, logging_proxy
+from msgspec import structs
 from other_servers import (
     AIMOCK,
     KEY,
@@ -375,7 +376,7 @@ def test_the_checker_finds_a_text_that_nobody_sent(server, tmp_path, monkeypatch
 
     def took(self, request, reply, came, retries):
         found = honest(self, request, reply, came, retries)
-        return replace(found, text=found.text + " and more")
+        return structs.replace(found, text=found.text + " and more")
 
     monkeypatch.setattr(HttpChat, "_took", took)
     with logging_proxy(server.url.removesuffix("/v1")) as seen:

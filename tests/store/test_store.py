@@ -7,6 +7,7 @@ import sys
 from contextlib import closing, suppress
 from pathlib import Path
 
+import counts
 import pytest
 from counts import counts_hold
 from hypothesis import HealthCheck, given, settings
@@ -245,13 +246,13 @@ def test_two_processes_cannot_work_on_one_run(store, store_url):
 def test_two_processes_write_into_one_store(store, store_url):
     """Both write their own run at the same time; every row of both is there afterwards."""
     code = (
-        "import sys\nsys.path[:0] = [sys.argv[1]]\n"
+        "import sys\nsys.path[:0] = sys.argv[1].split('|')\n"
         "from test_store import *\n"
         "store = Store(sys.argv[2]); run = config(seed=int(sys.argv[3]))\n"
         "store.begin_run(run, [('model:b', 'eqbench', trial(n), 0) for n in range(200)], {})\n"
         "[store.add_answers([answer(n, run=run.id)]) for n in range(200)]\n"
     )
-    here = str(Path(__file__).parent)
+    here = "|".join(map(str, (Path(__file__).parent, Path(counts.__file__).parent)))
     workers = [subprocess.Popen([sys.executable, "-c", code, here, store_url, str(seed)]) for seed in (11, 12)]
     assert [worker.wait(120) for worker in workers] == [0, 0]
     for seed in (11, 12):

@@ -333,7 +333,8 @@ class PairwiseStudy:
         )
 
     def power(self, design: Design) -> str:
-        """A log-odds of m independent choices has a standard error of 2/√m near even odds."""
+        """A log-odds of m independent choices has a standard error of 2/√m near even odds; of k arms that all meet,
+        the choices of the others tell of two as well, as if they had met k/2 times as often."""
         from eqlab.analysis.special import expit, ndtri
 
         arms = len(design.study.arms)
@@ -344,7 +345,7 @@ class PairwiseStudy:
             return why
         shown = sum(len(batch.trials) for batch in design.batches) * design.study.places.people_per_batch
         meet = round(shown / (arms * (arms - 1) / 2))
-        won = 100 * float(expit((ndtri(1 - alpha / 2) + ndtri(0.8)) * 2 / meet**0.5))
+        won = 100 * float(expit((ndtri(1 - alpha / 2) + ndtri(0.8)) * 2 / (meet * arms / 2) ** 0.5))
         return (
             f"With {many(meet, 'choice')} between every two arms, you have at most 80 % power to detect a preference "
             f"of {won:.0f} to {100 - won:.0f} (two-sided, {level}; ties, and choices by the same person, "
