@@ -301,3 +301,4 @@ def test_the_plan_decides_at_its_own_level(design):
 
 def test_who_listens_compares_no_arms_and_plans_none(design):
     assert find_kind("talk").planned(design(talk=LISTENER)) is None
+    assert find_kind("talk").power(design(talk=LISTENER)).startswith("Nothing is compared where people listen")

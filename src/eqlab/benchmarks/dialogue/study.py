@@ -247,7 +247,9 @@ class TalkStudy:
 
     def power(self, design: Design) -> str:
         people = min(design.sizes.values())
-        if len(design.arms) < 2 or terms_of(design.study).person == "listener" or people < 2:
+        if len(design.arms) > 1 and terms_of(design.study).person == "listener":
+            return "Nothing is compared where people listen: no power is said of it."
+        if len(design.arms) < 2 or people < 2:
             return ""
         alpha, level = first_step(design.study.analysis.alpha, len(design.arms))
         gap, size = found_in_talks(people, alpha), f"With {many(people, 'person', 'people')} per arm, "

@@ -423,7 +423,7 @@ class ReplyStudy:
         marked = sum(bool(mark) for mark in marks)
         sentence = (
             f"{many(len(by_person), 'person', 'people')} wrote "
-            f"{many(len(written), 'reply', 'replies')}; {marked} carry a mark for the moderator."
+            f"{many(len(written), 'reply', 'replies')}; {many(marked, 'carries', 'carry')} a mark for the moderator."
         )
         found = replace(base, headline=headline, estimates=(headline,), sentence=sentence, title="Replies by people")
         return PeopleResult(found, planned=(_marks_table(marks),))
