@@ -178,6 +178,8 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, Sequence):  # items in columns
+        return tuple(value)
     raise TypeError(f"a page cannot be known by a {type(value).__name__}")
 
 
