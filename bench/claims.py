@@ -49,7 +49,8 @@ def _with_normal_weights(scores: Floats, seed: int) -> list[tuple[int, int]]:
     tail."""
     from scipy.special import ndtr
 
-    from eqlab.analysis.ranks import pairwise, ranges
+    from eqlab.analysis.pairwise import pairwise
+    from eqlab.analysis.ranks import ranges
 
     found = pairwise(scores)
     rest = scores - scores.mean(axis=1, keepdims=True)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from eqlab.analysis import ranks
 from eqlab.analysis.comparison import paired
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.ranks import adjusted_p, comparable, pairwise, ranges, rank_ranges, rank_sets
+from eqlab.analysis.pairwise import comparable, pairwise
+from eqlab.analysis.ranks import adjusted_p, ranges, rank_ranges, rank_sets
 from eqlab.analysis.special import stdtr
 from eqlab.core.errors import UsageError
 

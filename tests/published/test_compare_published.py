@@ -8,7 +8,8 @@ import pytest
 
 from eqlab.analysis.clusters import item_agreement, score_variation
 from eqlab.analysis.components import alpha
-from eqlab.analysis.ranks import pairwise, rank_ranges
+from eqlab.analysis.pairwise import pairwise
+from eqlab.analysis.ranks import rank_ranges
 from eqlab.comparison.compare import compare
 from eqlab.comparison.entries import EntrySource, entries
 from eqlab.comparison.tables import sentence

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from eqlab.analysis.arrays import Floats, Ints, codes, count_levels
 from eqlab.analysis.ordinal_likelihood import FitError
-from eqlab.analysis.ranks import Claim, Pairwise, RankSets, pairwise, rank_sets
+from eqlab.analysis.pairwise import Pairwise, pairwise
+from eqlab.analysis.ranks import Claim, RankSets, rank_sets
 from eqlab.analysis.special import ndtr
 from eqlab.analysis.two_way import TwoWay, as_pairwise, over_judges, tastes, two_way
 from eqlab.core.errors import UsageError

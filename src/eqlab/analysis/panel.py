@@ -16,7 +16,8 @@ from eqlab.analysis.agreement import ordinal_alpha, tables_agreement
 from eqlab.analysis.arrays import Floats, Ints, codes
 from eqlab.analysis.bootstrap import Interval
 from eqlab.analysis.intervals import FEWEST, t_bounds
-from eqlab.analysis.ranks import Pairwise, pairwise, rank_sets
+from eqlab.analysis.pairwise import Pairwise, pairwise
+from eqlab.analysis.ranks import rank_sets
 from eqlab.analysis.two_way import TwoWay, as_pairwise, over_judges, two_way
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate

@@ -12,31 +12,25 @@ below (Mogstad, Romano, Shaikh & Wilhelm 2024, Review of Economic Studies 91:476
 
 Tested by the largest t over the pairs in question, stepping down (Romano & Wolf 2005), by a bootstrap-t over items."""
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import pairwise as pairs_of
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.arrays import Flags, Floats
-from eqlab.analysis.comparison import DIFFER as DIFFER
-from eqlab.analysis.comparison import signs_p
-from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.pairwise import THREADS, Pairwise, as_matrix, comparable, in_threads, pairwise
 from eqlab.analysis.special import stdtr, stdtrit
-from eqlab.core.errors import UsageError
 from eqlab.core.values import dataclass
 
 Float32s = npt.NDArray[np.float32]
 Index = slice | npt.NDArray[np.intp]
 Claim = Literal["each", "all"]
-T = TypeVar("T")
 DRAWS = 2000
 _AT_ONCE = 20_000_000
 """Numbers in memory at once."""
@@ -44,8 +38,6 @@ _BLOCK = 128
 """Models whose t are computed together: with 1,000 draws they stay in the processor's cache."""
 _TOGETHER = 1000
 """Draws of them."""
-_THREADS = 4
-"""At most."""
 _FEWEST_DRAWS = 250
 """Of a thread."""
 _STAGES = 4
@@ -73,21 +65,6 @@ CLAIMS: dict[str, str] = {
     "all": "All true ranks lie in their ranges at once, with {level:.0%} confidence.",
     "first": "The truly best model is among these with {level:.0%} confidence.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Pairwise:
-    """Every pair of rows at once, row minus column; NaN where fewer than two items are shared, and p from fewer than
-    five."""
-
-    difference: Floats
-    se: Floats
-    p: Floats
-    n: npt.NDArray[np.integer]
-    few: Flags | None = None
-    """Pairs that differ on so few items that p is by their signs, exactly; None: nobody looked."""
-    differ: npt.NDArray[np.integer] | None = None
-    """On how many shared items the two differ; None: nobody counted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,23 +197,12 @@ def rank_sets(
                 above[:, model] = certain_row & (found.difference[model] < 0)
                 below[:, model] = certain_row & (found.difference[model] > 0)
 
-    parts = _THREADS if models > _BLOCK else 1
-    _in_threads(look_at, [range(start, models, parts) for start in range(parts)])
+    parts = THREADS if models > _BLOCK else 1
+    in_threads(look_at, [range(start, models, parts) for start in range(parts)])
     bounds = tuple(
         (1 + int(up), models - int(down)) for up, down in zip(above.sum(axis=0), below.sum(axis=0), strict=True)
     )
     return RankSets(bounds, tuple(may_lead.tolist()), above, below, claim, level)
-
-
-def _in_threads(work: Callable[[T], None], parts: Sequence[T]) -> None:
-    """NumPy lets others work while it computes; every number is the same however many threads there are."""
-    count = min(_THREADS, len(parts), os.cpu_count() or 1)
-    if count < 2:
-        for part in parts:
-            work(part)
-        return
-    with ThreadPoolExecutor(count) as pool:
-        list(pool.map(work, parts))
 
 
 def rank_ranges(
@@ -261,97 +227,6 @@ def adjusted_p(matrix: npt.ArrayLike, draws: int = DRAWS, seed: int = 0) -> Floa
     scores = as_matrix(matrix)
     found = pairwise(scores)
     return _adjusted(BootstrapT(scores, draws, seed), found, *_testable(scores, found))
-
-
-def pairwise(matrix: npt.ArrayLike) -> Pairwise:
-    """`paired` for all pairs of a models × items array."""
-    scores = as_matrix(matrix)
-    known = np.isfinite(scores)
-    centred = np.where(known, scores - np.nanmean(scores, where=known) if known.any() else 0.0, 0.0)
-    mask, squared = known.astype(float), centred**2
-    models = len(scores)
-    gap, se, p, n = (np.empty((models, models), dtype=kind) for kind in (float, float, float, np.int32))
-
-    def of_some(start: int) -> None:  # each pair once; what is computed on the way stays small
-        rows, others = slice(start, start + _BLOCK), slice(start, models)
-        own = mask[rows] @ mask[others].T
-        sums = centred[rows] @ mask[others].T - mask[rows] @ centred[others].T
-        both = squared[rows] @ mask[others].T + mask[rows] @ squared[others].T
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.where(own > 0, sums / own, np.nan)
-            spread = np.maximum(both - 2 * (centred[rows] @ centred[others].T) - own * mean**2, 0.0)
-            spread[spread < 1e-12 * both] = 0.0  # rounding is no spread
-            error = np.where(own > 1, np.sqrt(spread / (own - 1) / own), np.nan)
-            chance = np.where(mean == 0, 1.0, 2 * stdtr(np.maximum(own - 1, 1), -np.abs(mean / error)))
-        for whole, part, turned in ((gap, mean, -mean), (se, error, error), (p, chance, chance), (n, own, own)):
-            whole[others, rows], whole[rows, others] = turned.T, part
-
-    _in_threads(of_some, range(0, models, _BLOCK))
-    same = (se == 0) & (gap != 0)  # as in `paired`: all signs agree
-    p[same] = 2.0 ** (1.0 - n[same])
-    differ = _differing(scores)
-    few = (n >= FEWEST) & (differ > 0) & (differ < np.minimum(DIFFER, n))
-    for one, other in np.argwhere(np.triu(few)).tolist():
-        gaps = scores[one] - scores[other]
-        p[one, other] = p[other, one] = signs_p(gaps[np.isfinite(gaps)])
-    p[np.isnan(se) | (n < FEWEST)] = np.nan
-    return Pairwise(gap, se, p, n, np.asarray(few), differ)
-
-
-def one_against(row: npt.ArrayLike, matrix: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """(difference, p) of one row against every row of a table, each pair as in `pairwise`; NaN where there is none."""
-    scores = as_matrix(matrix)
-    gaps = np.asarray(row, dtype=float)[None, :] - scores
-    known = np.isfinite(gaps)
-    n = known.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        gap = np.where(known, gaps, 0.0).sum(axis=1) / n
-        spread = (np.where(known, gaps - gap[:, None], 0.0) ** 2).sum(axis=1)
-        size = (np.where(known, np.abs(gaps), 0.0) ** 2).sum(axis=1)
-        spread[spread < 1e-12 * size] = 0.0
-        se = np.sqrt(spread / (n - 1) / n)
-        p = np.where(gap == 0, 1.0, 2 * stdtr(np.maximum(n - 1, 1), -np.abs(gap / se)))
-    same = (se == 0) & (gap != 0)
-    p[same] = 2.0 ** (1.0 - n[same])
-    differ = (known & (gaps != 0)).sum(axis=1)
-    for place in np.flatnonzero((differ > 0) & (differ < np.minimum(DIFFER, n))):
-        p[place] = signs_p(gaps[place][known[place]])
-    p[n < FEWEST] = np.nan
-    return gap, p
-
-
-def comparable(matrix: npt.ArrayLike, found: Pairwise) -> npt.NDArray[np.bool_]:
-    """Pairs of which something can be said: enough shared items, and some of them on which the two differ; as many as
-    Student's t needs, where nobody looked at the signs of fewer."""
-    differ = _differing(as_matrix(matrix)) if found.differ is None else found.differ
-    needed = np.minimum(DIFFER, found.n) if found.few is None else 1
-    enough = np.asarray((found.n >= FEWEST) & (differ >= needed))
-    np.fill_diagonal(enough, False)
-    return enough
-
-
-def _differing(scores: Floats) -> npt.NDArray[np.integer]:
-    """By pair, on how many shared items the two differ: by the number of a score among its item's, which is short."""
-    known = np.isfinite(scores)
-    codes = np.zeros(scores.shape, dtype=np.int32)
-    for item in range(scores.shape[1]):
-        codes[:, item] = np.unique(scores[:, item], return_inverse=True)[1]
-    codes = codes.astype(np.int16) if len(scores) < 2**15 else codes
-    differ = np.zeros((len(scores), len(scores)), dtype=np.int32)
-
-    def of_one(row: int) -> None:
-        unlike = (codes[row:] != codes[row]) & known[row:] & known[row]
-        differ[row, row:] = differ[row:, row] = np.count_nonzero(unlike, axis=1)
-
-    _in_threads(of_one, range(len(scores)))
-    return differ
-
-
-def as_matrix(matrix: npt.ArrayLike) -> Floats:
-    scores = np.asarray(matrix, dtype=float)
-    if scores.ndim != 2:
-        raise UsageError("Ranks need a table: one row per model, one column per item.")
-    return scores
 
 
 class BootstrapT:
@@ -474,7 +349,7 @@ class BootstrapT:
                     floor = higher
                 floors[at] = floor
 
-        _in_threads(of_some, [range(start, len(models), _THREADS) for start in range(_THREADS)])
+        in_threads(of_some, [range(start, len(models), THREADS) for start in range(THREADS)])
         return np.asarray(floors * (1 - _MARGIN))
 
     def large(self, floors: Float32s, new: Flags, tested: Flags, draws: npt.NDArray[np.intp]) -> LargeShares:
@@ -564,7 +439,7 @@ class BootstrapT:
                 np.negative(share, out=share)
                 np.maximum(own[others], share, out=own[others])
 
-        _in_threads(among, self._parts())
+        in_threads(among, self._parts())
         return up
 
     def _parts(self) -> list[npt.NDArray[np.intp]]:
@@ -644,9 +519,9 @@ def _drawn(given: _Given) -> _Drawn:
     lasting = _raised(bootstrap, floors, given)
     for stage in np.array_split(np.arange(given.draws), _STAGES if new.sum() >= _SCREENED else 1):
         some: list[LargeShares] = []
-        _in_threads(
+        in_threads(
             lambda part: some.append(bootstrap.large(floors, new, given.tested, part)),  # noqa: B023
-            np.array_split(stage, min(_THREADS, -(-len(stage) // _FEWEST_DRAWS))),
+            np.array_split(stage, min(THREADS, -(-len(stage) // _FEWEST_DRAWS))),
         )
         parts = [LargeShares.joined([*parts, *some], floors)]
         for model, own in enumerate(parts[0].by_model(models)):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.arrays import Floats
-from eqlab.analysis.ranks import Pairwise, pairwise
+from eqlab.analysis.pairwise import Pairwise, pairwise
 from eqlab.analysis.special import stdtr, stdtrit
 from eqlab.core.values import dataclass
 

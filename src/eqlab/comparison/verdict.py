@@ -24,7 +24,8 @@ from eqlab.analysis.comparison import Difference, cluster_points, items_needed, 
 from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.ranks import Keeper, Pairwise, adjusted_p, comparable, one_against, pairwise, rank_sets
+from eqlab.analysis.pairwise import Pairwise, comparable, one_against, pairwise
+from eqlab.analysis.ranks import Keeper, adjusted_p, rank_sets
 from eqlab.analysis.special import ndtr
 from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate, Rank, goodness

@@ -148,7 +148,8 @@ class ItemColumns(Sequence[ItemScore]):
     def __getitem__(self, place: int | slice) -> ItemScore | Sequence[ItemScore]:
         if isinstance(place, slice):
             return tuple(islice(self, *place.indices(self._count)) if (place.step or 1) > 0 else tuple(self)[place])
-        return next(islice(self, range(self._count)[place], None))
+        at = range(self._count)[place]
+        return next(islice(self, at, None)) if self._made is None else self._made[at]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))

@@ -14,12 +14,13 @@ from msgspec import structs
 from eqlab.analysis.comparison import paired
 from eqlab.comparison.verdict import Verdict, from_intervals
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.results import Estimate
+from eqlab.core.results import Estimate, ItemScore
 from eqlab.publish.leaderboard import site as site_module
 from eqlab.publish.leaderboard.build import Sources, build, published_entries, published_reader
 from eqlab.publish.leaderboard.entries import run_entries
 from eqlab.publish.leaderboard.site import BoardSite, site_files
 from eqlab.publish.leaderboard.tables import Board, boards, unlike
+from eqlab.store.kept_scores import ItemColumns
 
 pytest_plugins = ["loopback_runs"]
 QUESTIONS = "data/eq_bench_v2_questions_171.json"
@@ -389,6 +390,15 @@ def test_pages_whose_inputs_are_the_same_are_neither_made_nor_written_again(run,
     for name in stamps(fresh):
         if name.startswith(("models/", "data/")) and "changes" not in name and not name.endswith(".parquet"):
             assert untimed(site / name) == untimed(fresh / name), name
+
+
+def test_items_in_columns_tell_a_page_as_the_items_themselves_do():
+    """Boards of results that were kept made and wrote every page anew: nobody knew how to hash their items."""
+    items = (ItemScore("open-1", "t1", 0, "ok", 3.0), ItemScore("open-2", "t2", 0, "ok", 5.0))
+    site = BoardSite((), (), None, (), 0.0, "0.3", code="program")
+    assert site.digest(items)
+    assert site.digest(ItemColumns.of(items)) == site.digest(items)
+    assert site.digest(ItemColumns.of(items[:1])) != site.digest(items)
 
 
 def untimed(path):

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 from markupsafe import Markup, escape
 
+from eqlab.analysis.comparison import DIFFER
 from eqlab.analysis.intervals import FEWEST
-from eqlab.analysis.ranks import DIFFER
 from eqlab.analysis.special import stdtrit
 from eqlab.comparison.contender import Lost
 from eqlab.comparison.scores import score_records, score_table, score_types, sort_values
