@@ -7,6 +7,7 @@ study of talks with one talk half-way. `export_0_2.zip` is the export of the fir
 import csv
 import gzip
 import re
+import shutil
 import sqlite3
 import zipfile
 from contextlib import closing
@@ -22,6 +23,7 @@ from eqlab.cli.main import app
 from eqlab.core.errors import StoreError
 from eqlab.core.runs import ModelConfig
 from eqlab.store.access import open_store
+from eqlab.store.engine import kept_copy
 from eqlab.store.schema import panel_ids, participants
 from eqlab.store.study.lock import other_version, read_lock, standing
 from eqlab.store.study.participation import Participation, TurnedAway
@@ -268,6 +270,35 @@ def test_a_store_that_a_server_works_in_is_not_upgraded_under_it(tmp_path, monke
         assert not copy.exists()
     open_store(str(path)).close()
     assert copy.exists()
+
+
+def test_who_goes_back_to_the_copy_is_asked_again_and_gets_a_copy_of_what_came_since(tmp_path, monkeypatch):
+    """The copy of the first upgrade stood for that of the second, made under the server and without a copy."""
+    path, copy = written(tmp_path), tmp_path / "old.db.tables-0006"
+    monkeypatch.setattr("eqlab.store.engine._OTHERS", 0.2)
+    with monkeypatch.context() as cut:
+        cut.setattr("alembic.command.upgrade", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            open_store(str(path))
+    open_store(str(path)).close()
+    assert [one.name for one in tmp_path.glob("old.db.tables-*")] == [copy.name]  # nothing had come between
+    shutil.copy(copy, path)  # back to the version that locked the study
+    with closing(sqlite3.connect(path)) as server:
+        server.execute("PRAGMA journal_mode=WAL")
+        with server:
+            server.execute("DELETE FROM participants WHERE person = (SELECT min(person) FROM participants)")
+        with pytest.raises(StoreError, match="another process has it open"):
+            open_store(str(path))
+    store = open_store(str(path))
+    newest = kept_copy(store.engine)
+    store.close()
+    assert newest == tmp_path / "old.db.tables-0006-2"
+
+    def people(database):
+        with closing(sqlite3.connect(database)) as opened:
+            return opened.execute("SELECT count(*) FROM participants").fetchone()
+
+    assert (people(copy), people(newest)) == ((9,), (8,))
 
 
 @pytest.mark.parametrize("study", ["rating", "talk"])

@@ -1,7 +1,10 @@
 """Opening a store: from a URL or a path to an engine whose tables are up to date."""
 
+import filecmp
 import hashlib
+import itertools
 import os
+import random
 import sqlite3
 import threading
 import time
@@ -399,8 +402,8 @@ def _keep_locked(engine: Engine, version: str) -> None:
         if connection.execute(text("SELECT 1 FROM studies WHERE locked_at IS NOT NULL")).first() is None:
             return
     path = _copy_path(engine, version)
-    if path is not None and not path.exists() and _alone(engine, Path(engine.url.database or "")):
-        _copy_whole(Path(engine.url.database or ""), path)
+    if path is not None and _alone(engine, Path(engine.url.database or "")):
+        _copy_whole(Path(engine.url.database or ""), path, kept_copy(engine))
 
 
 def _alone(engine: Engine, store: Path) -> bool:
@@ -421,11 +424,13 @@ def _alone(engine: Engine, store: Path) -> bool:
                 "the study's server: people who come to it now would be in no copy for the version that locked it.",
                 "Stop the server and whatever else uses the store, then run the same command again.",
             )
-        time.sleep(0.1)
+        engine.dispose()  # two who wait for each other
+        time.sleep(random.uniform(0.05, 0.15))
 
 
-def _copy_whole(store: Path, path: Path) -> None:
-    """Half a copy, of an upgrade that was cut short, has another name and makes way."""
+def _copy_whole(store: Path, path: Path, last: Path | None) -> None:
+    """Half a copy, of an upgrade that was cut short, has another name and makes way. A whole one stays beside the new,
+    which gets a number, unless nothing was written since: somebody may have gone back to it and on."""
     part = store.with_name(f"{store.name}.upgrading")
     leftovers = (part, part.with_name(f"{part.name}-journal"))
     try:
@@ -436,7 +441,11 @@ def _copy_whole(store: Path, path: Path) -> None:
             plain.execute("VACUUM INTO ?", (str(part),))
         with part.open("rb") as whole:
             os.fsync(whole.fileno())
-        part.replace(path)
+        if last is not None and filecmp.cmp(part, last, shallow=False):
+            part.unlink()
+            return
+        number = next(number for number in itertools.count(1) if not _numbered(path, number).exists())
+        part.replace(_numbered(path, number))
     except (sqlite3.Error, OSError) as error:
         for left in leftovers:
             left.unlink(missing_ok=True)
@@ -455,9 +464,18 @@ def _copy_path(engine: Engine, version: str) -> Path | None:
     return Path(name).with_name(f"{Path(name).name}.tables-{version}") if name and name != ":memory:" else None
 
 
+def _numbered(path: Path, number: int) -> Path:
+    return path if number == 1 else path.with_name(f"{path.name}-{number}")
+
+
 def kept_copy(engine: Engine) -> Path | None:
-    """The newest copy that an upgrade kept of this store."""
-    return max(_copies(engine), default=None)
+    """The newest copy that an upgrade kept of this store: of the last version, with the highest number."""
+
+    def order(path: Path) -> tuple[str, int]:
+        version, _, number = path.name.rpartition(".tables-")[2].partition("-")
+        return version, int(number) if number.isdigit() else 1
+
+    return max(_copies(engine), key=order, default=None)
 
 
 def _copies(engine: Engine) -> list[Path]:
