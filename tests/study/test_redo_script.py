@@ -19,7 +19,7 @@ from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
 from eqlab.study.results.public import publish
 
-QUICK = ("reply", "eqbench")
+QUICK = ("reply", "eqbench", "seceu")
 SLOW = ("rating", "pairwise", "evoked", "emobench", "own")
 """Kinds whose analysis takes seconds, once in eqlab and once in the script."""
 SMALL = {"rating": "limit = 8", "pairwise": "limit = 6", "evoked": "limit = 24", "own": "limit = 6"}
@@ -121,6 +121,19 @@ def test_where_eqlab_tells_no_difference_the_script_finds_none_either(tmp_path, 
     again = without_eqlab(tmp_path / "out")
     assert (again.wrong, "people analysed" in again.same) == ([], True)
     store.close()
+
+
+def test_nothing_but_ties_is_undefined_here_and_there(tmp_path):
+    write_replies(tmp_path)
+    text = made_text("pairwise", arms=("a", "b"), tables="[places]\nbatch_size = 4\npeople_per_batch = 2\n")
+    store = api.open_store(str(tmp_path / "s.db"))
+    design = opened(tmp_path / "study.toml", text, store)
+    ties = {(person, page): {"better": 2} for person in range(40) for page in range(40)}
+    participation = filled(design, store, 12, source=text, instead=ties)
+    export_all(participation, tmp_path / "out")
+    store.close()
+    again = without_eqlab(tmp_path / "out")
+    assert (again.wrong, "first place" in again.same) == ([], True)
 
 
 def test_the_first_version_of_eqbench_is_found_again():

@@ -19,6 +19,7 @@ from eqlab.store.engine import (
     reading,
     scrub,
     snapshot,
+    take_turn,
     turns_in_copies,
     writing,
 )
@@ -224,6 +225,7 @@ def erase(
     """Delete somebody's rows, without a look at the files: `clean_up` follows."""
     study, now = participation.study.id, participation.clock()
     with writing(participation.store.engine) as connection:
+        take_turn(connection, "plan")  # somebody else may be saying the same words, whose trial goes or stays
         row = lock_person(connection, study, person)
         if row.place is not None:
             places.give_back(connection, study, row.place, person)

@@ -103,8 +103,9 @@ def redone(folder: Path) -> Found:
     study = json.loads((folder / "study.json").read_text(encoding="utf-8"))["design"]["study"]
     kept = analysed(folder)
     questions = {row["trial"]: json.loads(row["key"]) for row in table(folder, "questions")}
-    kinds = {"rating": _rating, "pairwise": _pairwise, "reply": _reply, "evoked": _evoked, "eqbench": _eqbench,
-             "emobench": _emobench, "talk": _talk}  # fmt: skip
+    kinds = {"rating": _rating, "pairwise": _pairwise, "reply": _reply, "talk": _talk, "evoked": _evoked,
+             "eqbench": _eqbench, "seceu": _seceu, "emobench": _choices, "culemo": _choices,
+             "tombench": _choices}  # fmt: skip
     if study["kind"] not in kinds:
         raise SystemExit(f"This script does not know studies of the kind '{study['kind']}'.")
     if study["kind"] == "talk":
@@ -181,6 +182,9 @@ def _pairwise(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]
         gaps.append(gap)
         outcomes.append({1: 0, 2: 1 if ties else 2, 3: 2}[int(row["value"])])
     design, given = np.array(gaps), np.array(outcomes)
+    told = [*(f"log-odds, {name} − {reference}" for name in others), "first place"]
+    if not set(outcomes) - {1}:  # nothing but ties
+        return dict.fromkeys(told, (math.nan, FITTED))
 
     def loss(at: Floats) -> float:
         half = design @ at[:-1] / 2
@@ -190,9 +194,8 @@ def _pairwise(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]
 
     fit = optimize.minimize(loss, np.zeros(len(others) + 2), method="BFGS").x
     untold = len({questions[row["trial"]]["prompt"] for row in rows}) < FEWEST and max(abs(fit[:-1])) <= ENDLESS
-    gaps_found = {name: math.nan if untold else float(fit[place[name]]) for name in others}
-    found = {f"log-odds, {name} − {reference}": (gap, FITTED) for name, gap in gaps_found.items()}
-    return {**found, "first place": (float(fit[len(others)]), FITTED)}
+    values = [*(math.nan if untold else float(fit[place[name]]) for name in others), float(fit[len(others)])]
+    return {name: (value, FITTED) for name, value in zip(told, values, strict=True)}
 
 
 def _reply(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
@@ -267,8 +270,8 @@ def _cost(away: float) -> float:
     return 0.0 if away == 0 else 6.5 / (1 + math.exp(-1.2 * (away - 4))) if away < 5 else away
 
 
-def _emobench(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
-    """A scenario is right if every part of it is."""
+def _choices(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
+    """A question is right if every part of it is."""
     right: dict[tuple[str, str], bool] = {}
     for row in rows:
         good = int(row["value"]) == questions[row["trial"]]["correct"][row["scale"]]
@@ -276,7 +279,28 @@ def _emobench(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]
     people: dict[str, list[bool]] = {}
     for (person, _), good in right.items():
         people.setdefault(person, []).append(good)
-    return {"right answers": (100 * fmean(fmean(own) for own in people.values()), EXACT)}
+    return {HEADLINE: (100 * fmean(fmean(own) for own in people.values()), EXACT)}
+
+
+def _seceu(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
+    """A person's shape: over all stories the cosine of the points they dealt out and people's mean points, both less
+    their mean in the story; 0 where every word got the same. Words in drawn order count where there are some."""
+    drawn = [row for row in rows if row["condition"] == "shuffled"] or rows
+    given: dict[str, dict[str, dict[str, float]]] = {}
+    for row in drawn:
+        given.setdefault(row["person"], {}).setdefault(row["trial"], {})[row["scale"]] = float(row["value"])
+    shapes = []
+    for stories in given.values():
+        dealt = np.concatenate([_centred(list(own.values())) for own in stories.values()])
+        norm = np.concatenate(
+            [_centred([questions[trial]["reference"][word] for word in own]) for trial, own in stories.items()]
+        )
+        shapes.append(float(dealt @ norm / np.sqrt(dealt @ dealt * (norm @ norm))) if dealt.any() else 0.0)
+    return {HEADLINE: (fmean(shapes), EXACT)}
+
+
+def _centred(points: Sequence[float]) -> Floats:
+    return np.asarray(points, dtype=float) - fmean(points)
 
 
 def _talk(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
