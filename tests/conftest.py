@@ -24,6 +24,8 @@ from postgres import OwnPostgres, own_postgres
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
+from eqlab.store import database
+
 gc.disable()  # until every test is known
 pytest_plugins = ["ending"]
 ROOT = Path(__file__).parent.parent
@@ -44,8 +46,14 @@ def _no_plug_is_pulled(connection: Any, *_: object) -> None:
         connection.execute("PRAGMA synchronous=OFF")
 
 
+def _set_up_quickly(connection: sqlite3.Connection, set_up: Any = database.set_up) -> None:
+    set_up(connection)
+    _no_plug_is_pulled(connection)
+
+
 for _moment in ("connect", "checkout"):
     event.listen(Pool, _moment, _no_plug_is_pulled)
+database.set_up = _set_up_quickly
 
 
 @pytest.fixture(scope="session", autouse=True)

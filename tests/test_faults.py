@@ -247,9 +247,9 @@ def test_a_clock_that_jumps(tmp_path, monkeypatch):
 def test_a_store_that_stays_locked_loses_nothing(tmp_path, monkeypatch):
     import sqlite3
 
-    import eqlab.store.engine as engine
+    import eqlab.store.database as database
 
-    monkeypatch.setattr(engine, "BUSY", 0.2)
+    monkeypatch.setattr(database, "BUSY", 0.2)
     store = api.open_store(str(tmp_path / "s.db"))
     other = sqlite3.connect(tmp_path / "s.db", isolation_level=None, check_same_thread=False)
 
@@ -299,9 +299,9 @@ def test_a_database_that_is_away_while_the_plan_is_read(monkeypatch):
     """Reading waits as writing does; SQLite does not, for it is no server."""
     from types import SimpleNamespace
 
-    import eqlab.store.engine as engine
+    import eqlab.store.database as database
 
-    monkeypatch.setattr(engine, "_PAUSE", 0.0)
+    monkeypatch.setattr(database, "_PAUSE", 0.0)
     left = iter([StoreError("gone", ""), StoreError("gone", ""), None])
 
     def read():
@@ -310,15 +310,15 @@ def test_a_database_that_is_away_while_the_plan_is_read(monkeypatch):
             raise failure
         return "read"
 
-    server, file = (SimpleNamespace(dialect=SimpleNamespace(name=name)) for name in ("postgresql", "sqlite"))
-    assert engine.patiently(server, read) == "read"
+    server, file = (SimpleNamespace(is_server=is_server) for is_server in (True, False))
+    assert database.patiently(server, read) == "read"
     left = iter([StoreError("full", "")])
     with pytest.raises(StoreError, match="full"):
-        engine.patiently(file, read)
-    monkeypatch.setattr(engine, "PATIENCE", -1.0)
+        database.patiently(file, read)
+    monkeypatch.setattr(database, "PATIENCE", -1.0)
     left = iter([StoreError("gone", "")])
     with pytest.raises(StoreError, match="gone"):
-        engine.patiently(server, read)
+        database.patiently(server, read)
 
 
 def test_what_the_bench_of_faults_changes_in_a_process_is_there(monkeypatch):

@@ -200,7 +200,7 @@ def test_a_wrong_key_stops_at_once_and_is_not_shown(eqlab, server, tmp_path):
 
 
 def test_asking_can_be_imported_without_what_answers_need():
-    heavy = {"aiohttp", "polars", "numpy", "scipy", "alembic", "jinja2", "xllamacpp", "pooch"}
+    heavy = {"aiohttp", "polars", "numpy", "scipy", "alembic", "jinja2", "xllamacpp", "pooch", "sqlalchemy"}
     code = f"import sys, eqlab.runs.ask\nprint(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -302,12 +302,14 @@ def test_a_run_is_shown_without_what_compares_any_two(server, tmp_path):
         "import sys\nfrom eqlab.cli.main import main\ntry:\n    main()\n"
         f"except SystemExit:\n    print('loaded', *[name for name in {SLOW} if name in sys.modules])\n"
     )
-    asked = ["run", "m", "-b", "eqbench", "--base-url", server.url, "--limit", "3"]
-    done = subprocess.run([sys.executable, "-c", script, *asked], capture_output=True, text=True, cwd=tmp_path)
-    needed = ["eqlab.store.reader", "eqlab.tables.svg", "aiohttp", "alembic", "asyncio", "email.message",
-              "jinja2", "numpy", "scipy", "sqlalchemy"]  # fmt: skip
-    assert done.stdout.splitlines()[-1].split()[0] == "loaded", done.stderr
-    assert set(done.stdout.splitlines()[-1].split()[1:]) == set(needed)
+    asked = ["run", "m", "-b", "eqbench", "--base-url", server.url, "--limit"]
+    needed = {"eqlab.store.reader", "eqlab.tables.svg", "aiohttp", "asyncio", "email.message", "jinja2", "numpy",
+              "scipy"}  # fmt: skip
+    for limit, for_a_new_store in (("3", {"alembic", "sqlalchemy"}), ("4", set())):
+        command = [sys.executable, "-c", script, *asked, limit]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert done.stdout.splitlines()[-1].split()[0] == "loaded", done.stderr
+        assert set(done.stdout.splitlines()[-1].split()[1:]) == needed | for_a_new_store
 
 
 @pytest.mark.parametrize("benchmark", ["eqbench", "emotionbench", "empathy"])

@@ -3,11 +3,10 @@
 import json
 import os
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
 from msgspec import structs
-from sqlalchemy import event
 from test_store import answer, config, plan, trial
 
 import eqlab as api
@@ -106,11 +105,17 @@ def test_a_full_disk_in_the_middle_of_a_run(server, tmp_path):
     )
 
     def begun(_):
-        @event.listens_for(store.engine, "begin")
-        def _full(connection):
-            pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
-            room = 20 if len(server.requests) < 3 else 0
-            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + room}")
+        write = store.database.writing
+
+        @contextmanager
+        def full():
+            with write() as transaction:
+                ((pages,),) = transaction.rows("PRAGMA page_count")
+                room = 20 if len(server.requests) < 3 else 0
+                transaction.run(f"PRAGMA max_page_count = {pages + room}")
+                yield transaction
+
+        store.database.writing = full
 
     with pytest.raises(StoreError, match=r"full.*eqlab-unstored-.*Make room"):
         api.run(prepared, store, concurrency=4, listener=api.Listener(begun=begun))

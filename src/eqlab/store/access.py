@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eqlab.core.environment import default_store
 from eqlab.core.errors import StoreError
 from eqlab.core.plural import many
+from eqlab.store.database import HEAD
 from eqlab.store.location import GARBLED, check_there, damaged, is_damage, sqlite_path
 from eqlab.store.pending_answers import held, remove_empty, waiting
 from eqlab.store.reader import Reader
@@ -120,9 +121,9 @@ def _read_only(where: str, path: Path) -> SqliteReader:
             f"The store {reader.shown} was not closed, and cannot be read where nothing can be written.",
             f"Copy it and {path.name}-wal to a folder of your own, and name that with --store.",
         ) from error
-    if version != _newest():
+    if version != HEAD:
         reader.close()
-        age = "an older" if version < _newest() else "a newer"
+        age = "an older" if version < HEAD else "a newer"
         way = "Copy it to a folder of your own: it is brought up to date there." if age == "an older" else "Upgrade."
         raise StoreError(f"The store {reader.shown} was written by {age} eqlab and cannot be changed here.", way)
     return reader
@@ -130,7 +131,7 @@ def _read_only(where: str, path: Path) -> SqliteReader:
 
 def _up_to_date(reader: SqliteReader) -> SqliteReader | None:
     try:
-        if _version(reader) == _newest():
+        if _version(reader) == HEAD:
             return reader
     except StoreError:  # no store, or none yet: opening it in full says what is wrong
         pass
@@ -140,11 +141,6 @@ def _up_to_date(reader: SqliteReader) -> SqliteReader | None:
 
 def _version(reader: SqliteReader) -> str:
     return str(next(iter(reader.rows("SELECT version_num FROM alembic_version", {})), ("",))[0])
-
-
-def _newest() -> str:
-    """The newest migration, by its file's name."""
-    return max(path.name[:4] for path in (Path(__file__).parent / "migrations" / "versions").glob("0*.py"))
 
 
 def _stamp(path: Path) -> _Stamp:

@@ -4,14 +4,11 @@ process may die at any moment, and the next one knows what is where."""
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple, replace
 from typing import Any, Literal
-
-from sqlalchemy import insert, select, update
 
 from eqlab.core.answers import Answer
 from eqlab.core.values import dataclass
-from eqlab.store.engine import reading, writing
-from eqlab.store.schema import batch_items, batches
 from eqlab.store.store import Store, write_absent
 
 State = Literal["made", "sent", "taken", "void"]
@@ -47,6 +44,11 @@ class StoredBatch:
     items: int
 
 
+_BATCH = ("id", "run_id", "subject", "provider", "state", "remote", "made_at", "fit", "items")
+_ITEM = ("number", "benchmark", "trial_id", "repeat", "attempt", "failed", "more_room")
+"""The columns, in the order of the fields above."""
+
+
 class Batches:
     """What one subject of one run has with a provider."""
 
@@ -56,93 +58,50 @@ class Batches:
     def make(self, name: str, provider: str, fit: Mapping[str, Any], items: Sequence[BatchItem]) -> StoredBatch:
         """Write a batch down under our own name for it; durable when this returns."""
         batch = StoredBatch(name, self._run, self._subject, provider, "made", "", time.time(), fit, len(items))
-        row = {
-            "id": batch.id,
-            "run_id": batch.run,
-            "subject": batch.subject,
-            "provider": provider,
-            "state": batch.state,
-            "remote": "",
-            "made_at": batch.made_at,
-            "fit": json.dumps(fit),
-            "items": batch.items,
-            "note": "",
-        }
-        with writing(self._store.engine) as connection:
-            connection.execute(insert(batches), row)
-            connection.execute(insert(batch_items), [_item_row(batch.id, item) for item in items])
+        with self._store.database.writing() as transaction:
+            row = (name, self._run, self._subject, provider, "made", "", batch.made_at, json.dumps(fit), len(items), "")
+            transaction.insert("batches", (*_BATCH, "note"), [row])
+            transaction.insert("batch_items", ("batch_id", *_ITEM), [(name, *astuple(item)) for item in items])
         return batch
 
     def sent(self, batch: StoredBatch, remote: str) -> None:
-        self._move(batch, "sent", remote=remote)
+        with self._store.database.writing() as transaction:
+            command = "UPDATE batches SET state = 'sent', remote = :remote WHERE id = :batch"
+            transaction.run(command, batch=batch.id, remote=remote)
 
     def void(self, batch: StoredBatch, note: str) -> None:
-        self._move(batch, "void", note=note)
-
-    def _move(self, batch: StoredBatch, state: State, **more: str) -> None:
-        with writing(self._store.engine) as connection:
-            connection.execute(update(batches).where(batches.c.id == batch.id).values(state=state, **more))
+        with self._store.database.writing() as transaction:
+            command = "UPDATE batches SET state = 'void', note = :note WHERE id = :batch"
+            transaction.run(command, batch=batch.id, note=note)
 
     def take_in(self, batch: StoredBatch, answers: Sequence[Answer]) -> list[Answer]:
         """Store what came of a batch, and that it is over, in one step. Returns the answers that were new: a batch that
         is taken in twice changes nothing."""
-        with writing(self._store.engine) as connection:
-            new = write_absent(connection, answers)
-            connection.execute(update(batches).where(batches.c.id == batch.id).values(state="taken"))
+        with self._store.database.writing() as transaction:
+            new = write_absent(transaction, answers)
+            transaction.run("UPDATE batches SET state = 'taken' WHERE id = :batch", batch=batch.id)
         return new
 
     def under_way(self) -> list[StoredBatch]:
         """Batches that are not over, the oldest first."""
-        query = select(batches).where(
-            batches.c.run_id == self._run, batches.c.subject == self._subject, batches.c.state.in_(("made", "sent"))
+        query = (
+            f"SELECT {', '.join(_BATCH)} FROM batches "
+            "WHERE run_id = :run AND subject = :subject AND state IN ('made', 'sent') ORDER BY made_at"
         )
-        with reading(self._store.engine) as connection:
-            return [_batch(row) for row in connection.execute(query.order_by(batches.c.made_at))]
+        rows = self._store.rows(query, {"run": self._run, "subject": self._subject})
+        fit = _BATCH.index("fit")
+        return [replace(StoredBatch(*row), fit=json.loads(row[fit])) for row in rows]
 
     def newest_fit(self) -> Mapping[str, Any] | None:
         """How the model was last asked; None before its first batch."""
-        query = select(batches.c.fit).where(batches.c.run_id == self._run, batches.c.subject == self._subject)
-        with reading(self._store.engine) as connection:
-            found = connection.execute(query.order_by(batches.c.made_at.desc()).limit(1)).scalar()
-        return None if found is None else json.loads(found)
+        query = "SELECT fit FROM batches WHERE run_id = :run AND subject = :subject ORDER BY made_at DESC LIMIT 1"
+        found = list(self._store.rows(query, {"run": self._run, "subject": self._subject}))
+        return json.loads(found[0][0]) if found else None
 
     def known_remotes(self) -> set[str]:
         """The provider's names of all batches in this store, whosesoever."""
-        with reading(self._store.engine) as connection:
-            return set(connection.execute(select(batches.c.remote).where(batches.c.remote != "")).scalars())
+        return {remote for (remote,) in self._store.rows("SELECT remote FROM batches WHERE remote <> ''", {})}
 
     def items(self, batch: StoredBatch) -> list[BatchItem]:
-        query = select(batch_items).where(batch_items.c.batch_id == batch.id).order_by(batch_items.c.number)
-        with reading(self._store.engine) as connection:
-            rows = connection.execute(query).all()
-        return [
-            BatchItem(row.number, row.benchmark, row.trial_id, row.repeat, row.attempt, row.failed, row.more_room)
-            for row in rows
-        ]
-
-
-def _item_row(batch: str, item: BatchItem) -> dict[str, Any]:
-    return {
-        "batch_id": batch,
-        "number": item.number,
-        "benchmark": item.benchmark,
-        "trial_id": item.trial,
-        "repeat": item.repeat,
-        "attempt": item.attempt,
-        "failed": item.failed,
-        "more_room": item.more_tokens,
-    }
-
-
-def _batch(row: Any) -> StoredBatch:
-    return StoredBatch(
-        row.id,
-        row.run_id,
-        row.subject,
-        row.provider,
-        row.state,
-        row.remote,
-        row.made_at,
-        json.loads(row.fit),
-        row.items,
-    )
+        query = f"SELECT {', '.join(_ITEM)} FROM batch_items WHERE batch_id = :batch ORDER BY number"
+        return [BatchItem(*row) for row in self._store.rows(query, {"batch": batch.id})]

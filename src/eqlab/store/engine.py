@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar
@@ -18,20 +18,15 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, Dialect, Engine, Executable, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
 from eqlab.core.errors import StoreError
 from eqlab.core.runs import PERSON
 from eqlab.core.settings import without_secrets
+from eqlab.store.database import BUSY, HEAD, Database, Transaction, failed, make_file, reason, set_up, way_out
 from eqlab.store.location import GARBLED, damaged, is_damage, sqlite_path
-from eqlab.store.schema import HEAD
 
 _WRITE = {"eqlab_write": True}
-BUSY = 30.0
-"""Seconds to wait for another program's lock on a SQLite store."""
-PATIENCE = 60.0
-"""Seconds in which a database server may come back."""
-_PAUSE = 0.5
 _OTHERS = 5.0
 """Seconds in which another process may end its work in a store that is to be upgraded."""
 _OF_ARRIVALS = ("events", "arrivals", "panel_ids", "participants", "audit")
@@ -99,9 +94,15 @@ def open_engine(where: str) -> Engine:
         if is_damage(reason(error)) and path is not None:
             raise damaged(shown, reason(error)) from error
         full = "full" in reason(error) or "disk I/O" in reason(error)
-        way = _way_out(reason(error)) if full else "Check --store."
+        way = way_out(reason(error)) if full else "Check --store."
         raise StoreError(f"The store {shown} cannot be opened: {reason(error)}.", way) from error
     return engine
+
+
+def close_engine(engine: Engine) -> None:
+    """What another thread still uses, or takes after this, is closed when it comes back."""
+    event.listen(engine.pool, "checkin", lambda _, entry: entry.invalidate())
+    engine.dispose()
 
 
 def _shown(engine: Engine) -> str:
@@ -110,26 +111,10 @@ def _shown(engine: Engine) -> str:
 
 
 def _sqlite(path: Path) -> Engine:
-    if not path.name:
-        raise StoreError("The store needs a file name.", "Give --store PATH.")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Answers may be confidential: only the owner may read them.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    except OSError as error:
-        raise StoreError(
-            f"The store {path} cannot be opened: {error.strerror}.",
-            "Name another with --store, or another folder with EQLAB_HOME.",
-        ) from error
+    make_file(path)
     engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY})
 
-    @event.listens_for(engine, "connect")
-    def _connected(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # we begin transactions ourselves, see below
-        _keep_log(connection)
-        for pragma in ("synchronous=FULL", "foreign_keys=ON", f"busy_timeout={1000 * BUSY:.0f}"):
-            connection.execute(f"PRAGMA {pragma}")
-        connection.execute("PRAGMA secure_delete=ON")  # what is deleted, or moved within the file, is overwritten
+    event.listen(engine, "connect", lambda connection, _: set_up(connection))
 
     @event.listens_for(engine, "begin")
     def _begun(connection: Connection) -> None:
@@ -140,43 +125,11 @@ def _sqlite(path: Path) -> Engine:
     return engine
 
 
-def _keep_log(connection: Any) -> None:
-    """A write-ahead log. While another process changes a new file to one, SQLite does not wait by itself."""
-    deadline = time.monotonic() + BUSY
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-
-
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """A transaction that writes; committed at the end, rolled back on an error."""
     with said_plainly(engine), engine.connect().execution_options(**_WRITE) as connection, connection.begin():
         yield connection
-
-
-@contextmanager
-def writing_plainly(engine: Engine) -> Iterator[sqlite3.Cursor]:
-    """The same on SQLite without SQLAlchemy's own work, which takes several times what a few rows take."""
-    with said_plainly(engine):
-        connection = engine.raw_connection()
-        try:
-            cursor: Any = connection.cursor()
-            try:
-                cursor.execute("BEGIN IMMEDIATE")
-                yield cursor
-                connection.commit()
-            except sqlite3.Error as error:
-                raise DBAPIError.instance(None, None, error, sqlite3.Error, dialect=engine.dialect) from error
-            finally:
-                cursor.close()
-        finally:
-            connection.close()  # back to where it came from; what is not committed is rolled back
 
 
 class Prepared:
@@ -256,19 +209,7 @@ def said_plainly(engine: Engine) -> Iterator[None]:
             raise damaged(where, reason(error)) from error
         if not isinstance(error, OperationalError):
             raise
-        raise StoreError(f"The store {where} failed: {reason(error)}.", _way_out(str(error.orig))) from error
-
-
-def patiently(engine: Engine, work: Callable[[], _Done]) -> _Done:
-    """Do it as soon as a database server that was restarted is back; SQLite waits for a lock by itself."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return work()
-        except StoreError:
-            if engine.dialect.name != "postgresql" or time.monotonic() > deadline:
-                raise
-            time.sleep(_PAUSE)
+        raise failed(where, error) from error
 
 
 def despite_deadlock(work: Callable[P, _Done]) -> Callable[P, _Done]:
@@ -285,20 +226,6 @@ def despite_deadlock(work: Callable[P, _Done]) -> Callable[P, _Done]:
         return work(*args, **kwargs)
 
     return made
-
-
-def reason(error: BaseException) -> str:
-    """The database's own words, without our SQL."""
-    words = str(error.orig if isinstance(error, DBAPIError) and error.orig is not None else error).strip()
-    return (words or type(error).__name__).splitlines()[0].rstrip(".")
-
-
-def _way_out(words: str) -> str:
-    if "full" in words or "disk I/O" in words:
-        return "Make room and run the same command again."
-    if "locked" in words:
-        return "Another program holds it; end that and run the same command again."
-    return "Fix that and run the same command again."
 
 
 def take_turn(connection: Connection, what: str) -> None:
@@ -340,6 +267,53 @@ def scrub(engine: Engine, *, answers: bool = True) -> bool:
         finally:
             own.close()
         return not blocked
+
+
+class ServerDatabase(Database):
+    is_server = True
+    errors = (StoreError, SQLAlchemyError, OSError)
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        with writing(self._engine) as connection:
+            yield Within(connection)
+
+    def rows(self, query: str, values: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
+        with said_plainly(self._engine), self._engine.connect() as connection:
+            yield from connection.execution_options(yield_per=500).execute(text(query), values)
+
+    def close(self) -> None:
+        """The engine's owner closes it."""
+
+
+class Within(Transaction):
+    """A transaction of SQLAlchemy as one that runs know."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def rows(self, query: str, **values: Any) -> list[Sequence[Any]]:
+        return list(self._connection.execute(text(query), values))
+
+    def run(self, command: str, **values: Any) -> None:
+        self._connection.execute(text(command), values)
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        if rows:
+            given = [dict(zip(columns, row, strict=True)) for row in rows]
+            _insertion(table, tuple(columns)).run(self._connection, given)
+
+    def take_turn(self, what: str) -> None:
+        take_turn(self._connection, what)
+
+
+@cache
+def _insertion(table: str, columns: tuple[str, ...]) -> Prepared:
+    names, values = '", "'.join(columns), ", :".join(columns)
+    return Prepared(text(f'INSERT INTO {table} ("{names}") VALUES (:{values})'))
 
 
 def address_without_password(engine: Engine) -> str:

@@ -274,7 +274,7 @@ class Reader(ABC):
             return
         if trials and len(trials) <= _NAMED:
             ids = {f"trial{number}": trial for number, trial in enumerate(trials)}
-            where += f" AND p.trial_id IN ({_names(ids)})"
+            where += f" AND p.trial_id IN ({names(ids)})"
             values |= ids
         if status == "unanswered":
             where += f" AND NOT EXISTS (SELECT 1 FROM answers a WHERE {_OF_PLANNED})"
@@ -388,7 +388,7 @@ class Reader(ABC):
             known, missing = {}, dict.fromkeys(ids)
         if missing:
             values = {f"id{number}": trial for number, trial in enumerate(missing)}
-            query = f"SELECT id, body FROM trials WHERE id IN ({_names(values)})"
+            query = f"SELECT id, body FROM trials WHERE id IN ({names(values)})"
             known.update((trial, from_json(body, trial)) for trial, body in self.rows(query, values))
         self._trials = known
         return known
@@ -433,7 +433,7 @@ def _read_more(text: str | None) -> Any:
     return orjson.loads(text) if text else {}
 
 
-def _names(values: Collection[str]) -> str:
+def names(values: Collection[str]) -> str:
     """Parameters for IN."""
     return ", ".join(f":{name}" for name in values)
 

@@ -2,9 +2,6 @@
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-HEAD = "0009"
-"""The newest migration; a test holds it against the migrations folder."""
-
 metadata = MetaData()
 
 runs = Table(

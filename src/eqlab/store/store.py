@@ -3,37 +3,35 @@
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
-from itertools import chain, groupby, islice
+from functools import cached_property, partial
+from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any
-
-from sqlalchemy import Connection, Row, and_, event, func, insert, select, text, update
+from typing import TYPE_CHECKING, Any
 
 from eqlab.core.answers import FAILED_READINGS, Answer, stands
 from eqlab.core.runs import RunConfig, config_to_json
 from eqlab.core.trials import Trial, to_json
 from eqlab.core.values import dataclass
-from eqlab.store.engine import (
-    Prepared,
-    open_engine,
-    patiently,
-    reading,
-    said_plainly,
-    take_turn,
-    writing,
-    writing_plainly,
-)
-from eqlab.store.reader import Reader, StoredRun
-from eqlab.store.schema import answers, planned, runs, sessions, trials
+from eqlab.store.database import Database, SqliteDatabase, Transaction, is_current, make_file, patiently
+from eqlab.store.location import sqlite_path
+from eqlab.store.reader import Reader, StoredRun, names
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine, Row
 
 __all__ = ["Planned", "Store", "StoredRun"]
 
 _CHUNK = 500
 PART = 2000
 """Planned trials a transaction: the write lock is held for some hundredths of a second, then others have their turn."""
-PlanRow = tuple[dict[str, Any], str]
+PlanRow = tuple[tuple[str, str, int, str, str, int], str]
 """A row of `planned`, and the trial as it is stored; empty where that was written with an earlier row."""
+_PLANNED = ("run_id", "subject", "position", "benchmark", "trial_id", "repeat")
+_ANSWER = (
+    "run_id", "subject", "trial_id", "repeat", "attempt", "status", "text", "values", "note", "reasoning", "model",
+    "temperature", "latency", "transport_retries", "tokens_in", "tokens_out", "finish", "at", "sent", "usage",
+)  # fmt: skip
+_LAST = "SELECT max(position) FROM planned WHERE run_id = :run AND subject = :subject"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +65,38 @@ class Store(Reader):
     def __init__(self, where: str) -> None:
         super().__init__()
         self.where = where
-        self.engine = open_engine(where)
+        self.database = self._open()
+
+    def _open(self) -> Database:
+        path = sqlite_path(self.where)
+        if path is None:
+            from eqlab.store.engine import ServerDatabase
+
+            return ServerDatabase(self.engine)
+        make_file(path)
+        if not is_current(path):
+            _ = self.engine  # brings it up to date
+        return SqliteDatabase(path)
+
+    @cached_property
+    def engine(self) -> "Engine":
+        """The same database through SQLAlchemy: for studies, whose many tables are described by it."""
+        from eqlab.store.engine import open_engine
+
+        return open_engine(self.where)
 
     def close(self) -> None:
-        """What another thread still uses, or takes after this, is closed when it comes back."""
-        event.listen(self.engine.pool, "checkin", lambda _, entry: entry.invalidate())
-        self.engine.dispose()
+        self.database.close()
+        if "engine" in self.__dict__:
+            from eqlab.store.engine import close_engine
+
+            close_engine(self.engine)
 
     def ping(self) -> None:
         """Raises unless the database takes what is written: one row of its own, written anew each time."""
-        with writing(self.engine) as connection:
-            connection.execute(text("DELETE FROM buckets WHERE key = 'ping'"))
-            connection.execute(
-                text("INSERT INTO buckets (key, tokens, at) VALUES ('ping', 0, :at)"), {"at": time.time()}
-            )
+        with self.database.writing() as transaction:
+            transaction.run("DELETE FROM buckets WHERE key = 'ping'")
+            transaction.insert("buckets", ("key", "tokens", "at"), [("ping", 0.0, time.time())])
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -90,148 +106,128 @@ class Store(Reader):
         A long plan is written in parts, so that whoever else writes gets in between; its session comes with the last.
         A run without a session is half planned: nobody sees it, and beginning it again goes on with its plan."""
         now = time.time()
-        session = {"run_id": config.id, "started_at": now, "provenance": json.dumps(provenance)}
+        session = (config.id, now, json.dumps(provenance))
         rows = () if self._is_planned(config.id) else _plan_rows(config.id, plan)
         for part, last in _parts(rows, PART):
-            with writing(self.engine) as connection:
-                take_turn(connection, "plan")  # two runs may bring the same trials at the same moment
-                if connection.execute(select(runs.c.id).where(runs.c.id == config.id)).first() is None:
-                    row = {"id": config.id, "created_at": now, "config": config_to_json(config)}
-                    connection.execute(insert(runs), row)
-                self._write_plan(connection, self._not_planned(connection, part))
+            with self.database.writing() as transaction:
+                transaction.take_turn("plan")  # two runs may bring the same trials at the same moment
+                if not transaction.rows("SELECT 1 FROM runs WHERE id = :run", run=config.id):
+                    row = (config.id, now, config_to_json(config))
+                    transaction.insert("runs", ("id", "created_at", "config"), [row])
+                self._write_plan(transaction, self._not_planned(transaction, part))
                 if last:
-                    connection.execute(insert(sessions), session)
+                    transaction.insert("sessions", ("run_id", "started_at", "provenance"), [session])
 
     def _is_planned(self, run: str) -> bool:
-        with reading(self.engine) as connection:
-            return (
-                connection.execute(select(sessions.c.id).where(sessions.c.run_id == run).limit(1)).first() is not None
-            )
+        return bool(list(self.rows("SELECT id FROM sessions WHERE run_id = :run LIMIT 1", {"run": run})))
 
-    def _not_planned(self, connection: Connection, part: Sequence[PlanRow]) -> list[PlanRow]:
+    def _not_planned(self, transaction: Transaction, part: Sequence[PlanRow]) -> list[PlanRow]:
         """What of a part was not written before, by whoever began the same run and was interrupted."""
         last = {}
-        for run, subject in {(row["run_id"], row["subject"]) for row, _ in part}:
-            highest = select(func.max(planned.c.position)).where(planned.c.run_id == run, planned.c.subject == subject)
-            at = connection.execute(highest).scalar()
+        for run, subject in {row[:2] for row, _ in part}:
+            ((at,),) = transaction.rows(_LAST, run=run, subject=subject)
             last[subject] = -1 if at is None else int(at)
-        return [one for one in part if one[0]["position"] > last[one[0]["subject"]]]
+        return [one for one in part if one[0][2] > last[one[0][1]]]
 
     def add_learnt(self, run: str, learnt: Mapping[str, Sequence[str]]) -> None:
         """What was found out about models while they were asked, to the provenance of the newest session."""
         if not learnt:
             return
-        newest = select(sessions).where(sessions.c.run_id == run).order_by(sessions.c.id.desc()).limit(1)
-        with writing(self.engine) as connection:
-            row = connection.execute(newest).first()
-            if row is not None:
-                whole = {**json.loads(row.provenance), "learnt": {name: list(said) for name, said in learnt.items()}}
-                of_session = update(sessions).where(sessions.c.id == row.id)
-                connection.execute(of_session.values(provenance=json.dumps(whole)))
+        newest = "SELECT id, provenance FROM sessions WHERE run_id = :run ORDER BY id DESC LIMIT 1"
+        with self.database.writing() as transaction:
+            for session, provenance in transaction.rows(newest, run=run):
+                whole = {**json.loads(provenance), "learnt": {name: list(said) for name, said in learnt.items()}}
+                command = "UPDATE sessions SET provenance = :provenance WHERE id = :session"
+                transaction.run(command, session=session, provenance=json.dumps(whole))
 
     def extend_plan(self, run: str, subject: str, plan: Iterable[tuple[str, Trial, int]]) -> int:
         """Write down what else a subject will be asked: (benchmark, trial, repeat), after what is planned already.
         Returns how many trials the subject has now."""
-        counted = select(func.count()).where(planned.c.run_id == run, planned.c.subject == subject)
-        last = select(func.max(planned.c.position)).where(planned.c.run_id == run, planned.c.subject == subject)
-        with writing(self.engine) as connection:
-            take_turn(connection, "plan")
-            at = connection.execute(last).scalar()
+        counted = "SELECT count(*) FROM planned WHERE run_id = :run AND subject = :subject"
+        with self.database.writing() as transaction:
+            transaction.take_turn("plan")
+            ((at,),) = transaction.rows(_LAST, run=run, subject=subject)
             rows = ((subject, benchmark, trial, repeat) for benchmark, trial, repeat in plan)
-            self._write_plan(connection, _plan_rows(run, rows, {} if at is None else {subject: int(at)}))
-            return int(connection.execute(counted).scalar_one())
+            self._write_plan(transaction, _plan_rows(run, rows, {} if at is None else {subject: int(at)}))
+            ((count,),) = transaction.rows(counted, run=run, subject=subject)
+            return int(count)
 
-    def _write_plan(self, connection: Connection, rows: Iterable[PlanRow]) -> None:
+    def _write_plan(self, transaction: Transaction, rows: Iterable[PlanRow]) -> None:
         for some, _ in _parts(rows, _CHUNK):
             if some:
-                _write_bodies(connection, {row["trial_id"]: body for row, body in some if body})
-                _INSERT_PLANNED.run(connection, [row for row, _ in some])
+                _write_bodies(transaction, {row[4]: body for row, body in some if body})
+                transaction.insert("planned", _PLANNED, [row for row, _ in some])
 
     def add_answers(self, batch: Sequence[Answer], turns: Sequence[NextTurn] = ()) -> None:
         """Durable when this returns, together with the turns that follow: a turn is planned once, and never without
         the answer it follows from."""
-        if self.engine.dialect.name == "sqlite" and not turns:
-            rows = [answer_row(answer) for answer in batch]
-            with writing_plainly(self.engine) as plain:
-                for words, values in _insertions(rows):
-                    plain.execute(words, values)
-            return
-        with writing(self.engine) as connection:
+        with self.database.writing() as transaction:
             if turns:
-                take_turn(connection, "plan")
+                transaction.take_turn("plan")
                 for turn in turns:
-                    self._plan_turn(connection, turn)
-            if batch:
-                write_answers(connection, batch)
+                    self._plan_turn(transaction, turn)
+            write_answers(transaction, batch)
 
-    def _plan_turn(self, connection: Connection, turn: NextTurn) -> None:
-        own = (planned.c.run_id == turn.run, planned.c.subject == turn.subject)
-        same = (planned.c.trial_id == turn.trial.id, planned.c.repeat == turn.repeat)
-        if connection.execute(select(planned.c.position).where(*own, *same)).first() is None:
-            last = connection.execute(select(func.max(planned.c.position)).where(*own)).scalar()
+    def _plan_turn(self, transaction: Transaction, turn: NextTurn) -> None:
+        own = {"run": turn.run, "subject": turn.subject}
+        same = (
+            "SELECT position FROM planned "
+            "WHERE run_id = :run AND subject = :subject AND trial_id = :trial AND repeat = :repeat"
+        )
+        if not transaction.rows(same, **own, trial=turn.trial.id, repeat=turn.repeat):
+            ((last,),) = transaction.rows(_LAST, **own)
             row = (turn.subject, turn.benchmark, turn.trial, turn.repeat)
             at = {} if last is None else {turn.subject: int(last)}
-            self._write_plan(connection, _plan_rows(turn.run, [row], at))
+            self._write_plan(transaction, _plan_rows(turn.run, [row], at))
 
     def add_missing(self, batch: Sequence[Answer]) -> list[Answer]:
         """Store what is not there yet, after a failure that left it open what was; returns answers of unknown runs.
 
         An attempt number that another answer took in the meantime is no reason to lose one: it gets the next."""
-        with writing(self.engine) as connection:
-            take_turn(connection, "unstored")
-            known = set(connection.execute(select(runs.c.id)).scalars())
+        with self.database.writing() as transaction:
+            transaction.take_turn("unstored")
+            known = {run for (run,) in transaction.rows("SELECT id FROM runs")}
             for answer in batch:
                 if answer.run in known:
-                    self._add_missing(connection, answer)
+                    self._add_missing(transaction, answer)
         return [answer for answer in batch if answer.run not in known]
 
-    def _add_missing(self, connection: Any, answer: Answer) -> None:
-        row = dict(zip(_NAMES, answer_row(answer), strict=True))
-        same_trial = [answers.c[name] == row[name] for name in ("run_id", "subject", "trial_id", "repeat")]
-        there = connection.execute(select(answers.c.attempt, answers.c.at, answers.c.text).where(*same_trial)).all()
+    def _add_missing(self, transaction: Transaction, answer: Answer) -> None:
+        row = dict(zip(_ANSWER, answer_row(answer), strict=True))
+        there = transaction.rows(
+            "SELECT attempt, at, text FROM answers "
+            "WHERE run_id = :run AND subject = :subject AND trial_id = :trial AND repeat = :repeat",
+            run=answer.run, subject=answer.subject, trial=answer.trial, repeat=answer.repeat,
+        )  # fmt: skip
         if any((at, text) == (row["at"], row["text"]) for _, at, text in there):
             return
         taken = [attempt for attempt, _, _ in there]
         if answer.attempt in taken:
             row["attempt"] = max(taken) + 1
-        connection.execute(insert(answers), row)
+        transaction.insert("answers", _ANSWER, [tuple(row.values())])
 
     # -- reading ---------------------------------------------------------------------------------------------
 
     def rows(self, query: str, values: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
-        with said_plainly(self.engine), self.engine.connect() as connection:
-            yield from connection.execution_options(yield_per=_CHUNK).execute(text(query), values)
+        return self.database.rows(query, values)
 
     def plan_pages(self, run: str, subject: str) -> Iterator[list[Planned]]:
         """The run's trials for a subject, page by page, so that memory does not grow with the run."""
         after = -1
-        while page := patiently(self.engine, partial(self._plan_page, run, subject, after)):
+        while page := patiently(self.database, partial(self._plan_page, run, subject, after)):
             yield page
             after = page[-1].position
 
     def _plan_page(self, run: str, subject: str, after: int) -> list[Planned]:
-        with said_plainly(self.engine):
-            with self.engine.connect() as connection:
-                page = (
-                    select(planned)
-                    .where(planned.c.run_id == run, planned.c.subject == subject, planned.c.position > after)
-                    .order_by(planned.c.position)
-                    .limit(_CHUNK)
-                    .subquery()
-                )
-                tried = and_(
-                    answers.c.run_id == run,
-                    answers.c.subject == subject,
-                    answers.c.trial_id == page.c.trial_id,
-                    answers.c.repeat == page.c.repeat,
-                )
-                of_plan = (page.c.position, page.c.benchmark, page.c.trial_id, page.c.repeat)
-                rows = connection.execute(
-                    select(*of_plan, answers.c.attempt, answers.c.status, answers.c.finish)
-                    .outerjoin(answers, tried)
-                    .order_by(page.c.position)
-                ).all()
-            known = self.trials([row[2] for row in rows])
+        query = (
+            "SELECT p.position, p.benchmark, p.trial_id, p.repeat, a.attempt, a.status, a.finish FROM ("
+            "SELECT * FROM planned WHERE run_id = :run AND subject = :subject AND position > :after "
+            "ORDER BY position LIMIT :most"
+            ") p LEFT JOIN answers a ON a.run_id = :run AND a.subject = :subject "
+            "AND a.trial_id = p.trial_id AND a.repeat = p.repeat ORDER BY p.position"
+        )
+        rows = list(self.rows(query, {"run": run, "subject": subject, "after": after, "most": _CHUNK}))
+        known = self.trials([row[2] for row in rows])
         return [_planned(list(group), known) for _, group in groupby(rows, key=itemgetter(0))]
 
 
@@ -254,10 +250,10 @@ def add_absent(store: Store, batch: Sequence[Answer]) -> int:
     added = 0
     for start in range(0, len(batch), _CHUNK):
         part = batch[start : start + _CHUNK]
-        with writing(store.engine) as connection:
+        with store.database.writing() as transaction:
             for run in sorted({answer.run for answer in part}):
-                take_turn(connection, f"answers of {run}")
-            added += len(write_absent(connection, part))
+                transaction.take_turn(f"answers of {run}")
+            added += len(write_absent(transaction, part))
     return added
 
 
@@ -269,14 +265,7 @@ def _plan_rows(
     written: set[str] = set()
     for subject, benchmark, trial, repeat in plan:
         position = positions[subject] = positions.get(subject, -1) + 1
-        row = {
-            "run_id": run,
-            "subject": subject,
-            "position": position,
-            "benchmark": benchmark,
-            "trial_id": trial.id,
-            "repeat": repeat,
-        }
+        row = (run, subject, position, benchmark, trial.id, repeat)
         yield row, "" if trial.id in written else to_json(trial)
         written.add(trial.id)
 
@@ -293,48 +282,28 @@ def _parts(rows: Iterable[PlanRow], size: int) -> Iterator[tuple[list[PlanRow], 
         part = following
 
 
-def write_trials(connection: Connection, some: Iterable[Trial]) -> None:
+def write_trials(transaction: Transaction, some: Iterable[Trial]) -> None:
     """Those that are not there yet; the caller has taken the turn "plan"."""
     every = list(some)
     for start in range(0, len(every), _CHUNK):
-        _write_bodies(connection, {trial.id: to_json(trial) for trial in every[start : start + _CHUNK]})
+        _write_bodies(transaction, {trial.id: to_json(trial) for trial in every[start : start + _CHUNK]})
 
 
-def _write_bodies(connection: Connection, bodies: Mapping[str, str]) -> None:
-    known = set(connection.execute(select(trials.c.id).where(trials.c.id.in_(list(bodies)))).scalars())
-    new = [{"id": trial_id, "body": body} for trial_id, body in bodies.items() if trial_id not in known]
-    if new:
-        connection.execute(insert(trials), new)
+def _write_bodies(transaction: Transaction, bodies: Mapping[str, str]) -> None:
+    if not bodies:
+        return
+    ids = _numbered("id", bodies)
+    known = {trial for (trial,) in transaction.rows(f"SELECT id FROM trials WHERE id IN ({names(ids)})", **ids)}
+    new = [(trial, body) for trial, body in bodies.items() if trial not in known]
+    transaction.insert("trials", ("id", "body"), new)
 
 
-def write_answers(connection: Connection, batch: Sequence[Answer]) -> None:
+def write_answers(transaction: Transaction, batch: Sequence[Answer]) -> None:
     """For those who write more in the same transaction."""
-    _INSERT_ANSWER.run(connection, [dict(zip(_NAMES, answer_row(answer), strict=True)) for answer in batch])
+    transaction.insert("answers", _ANSWER, [answer_row(answer) for answer in batch])
 
 
-_INSERT_ANSWER, _INSERT_PLANNED = Prepared(insert(answers).inline()), Prepared(insert(planned).inline())
-_NAMES = [column.name for column in answers.c]
-_AT_ONCE = 64
-"""Answers of one statement: their values stay far below the most that SQLite takes."""
-
-
-def _insertions(rows: Sequence[Sequence[Any]]) -> Iterator[tuple[str, list[Any]]]:
-    """Rows in SQLite's own words, many by one statement: a thread that runs one for each row waits after each until
-    the others let it go on. Each statement has a power of two of them, so that few kinds are ever prepared."""
-    start = 0
-    while start < len(rows):
-        size = min(_AT_ONCE, 1 << ((len(rows) - start).bit_length() - 1))
-        yield _insertion(size), list(chain.from_iterable(rows[start : start + size]))
-        start += size
-
-
-@cache
-def _insertion(size: int) -> str:
-    names, row = '", "'.join(_NAMES), ", ".join("?" * len(_NAMES))
-    return f'INSERT INTO answers ("{names}") VALUES ' + ", ".join([f"({row})"] * size)
-
-
-def write_absent(connection: Connection, batch: Sequence[Answer]) -> list[Answer]:
+def write_absent(transaction: Transaction, batch: Sequence[Answer]) -> list[Answer]:
     """Write the answers that are not there yet, and return them. The key of an answer (run, subject, trial, repeat,
     attempt) decides; whoever is first is kept."""
     new = []
@@ -342,23 +311,26 @@ def write_absent(connection: Connection, batch: Sequence[Answer]) -> list[Answer
         some: dict[tuple[str, str, str, int, int], Answer] = {}
         for answer in batch[start : start + _CHUNK]:
             some.setdefault((answer.run, answer.subject, answer.trial, answer.repeat, answer.attempt), answer)
-        key = (answers.c.run_id, answers.c.subject, answers.c.trial_id, answers.c.repeat, answers.c.attempt)
-        there = connection.execute(
-            select(*key).where(
-                answers.c.run_id.in_({answer.run for answer in some.values()}),
-                answers.c.subject.in_({answer.subject for answer in some.values()}),
-                answers.c.trial_id.in_({answer.trial for answer in some.values()}),
-            )
+        runs = _numbered("run", {answer.run for answer in some.values()})
+        subjects = _numbered("subject", {answer.subject for answer in some.values()})
+        trials = _numbered("trial", {answer.trial for answer in some.values()})
+        query = (
+            f"SELECT run_id, subject, trial_id, repeat, attempt FROM answers WHERE run_id IN ({names(runs)}) "
+            f"AND subject IN ({names(subjects)}) AND trial_id IN ({names(trials)})"
         )
-        known = {tuple(row) for row in there}
+        known = {tuple(row) for row in transaction.rows(query, **runs, **subjects, **trials)}
         absent = [answer for own, answer in some.items() if own not in known]
-        if absent:
-            write_answers(connection, absent)
+        write_answers(transaction, absent)
         new += absent
     return new
 
 
-def _planned(rows: Sequence[Row[Any, Any, Any, Any, Any, Any, Any]], known: Mapping[str, Trial]) -> Planned:
+def _numbered(name: str, values: Iterable[str]) -> dict[str, str]:
+    """Parameters for IN, by names."""
+    return {f"{name}{number}": value for number, value in enumerate(values)}
+
+
+def _planned(rows: Sequence[Sequence[Any]], known: Mapping[str, Trial]) -> Planned:
     position, benchmark, trial, repeat, attempt, _, _ = rows[0]
     if attempt is None:  # not asked yet
         return Planned(position, benchmark, known[trial], repeat, 0, 0, False)
@@ -367,9 +339,9 @@ def _planned(rows: Sequence[Row[Any, Any, Any, Any, Any, Any, Any]], known: Mapp
         benchmark,
         known[trial],
         repeat,
-        attempts=max(row.attempt for row in rows),
-        failed=sum(row.status in FAILED_READINGS for row in rows),
-        done=stands((row.status, row.finish) for row in rows),
+        attempts=max(attempt for *_, attempt, _, _ in rows),
+        failed=sum(status in FAILED_READINGS for *_, status, _ in rows),
+        done=stands((status, finish) for *_, status, finish in rows),
     )
 
 
@@ -383,7 +355,7 @@ def answer_row(answer: Answer) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def read_answer(row: Row[Any]) -> Answer:
+def read_answer(row: "Row[Any]") -> Answer:
     """What `answer_row` made."""
     sent = json.loads(row.sent) if row.sent else {}
     if row.temperature is not None:

@@ -12,25 +12,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sqlalchemy import text
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
-
 from eqlab.core.answers import Answer
 from eqlab.core.errors import InUseError, StoreError
 from eqlab.core.plural import many
-from eqlab.store.engine import lock_key, patiently, reason
+from eqlab.store.database import patiently, reason
+from eqlab.store.location import sqlite_path
 from eqlab.store.pending_answers import PendingAnswers
 from eqlab.store.store import NextTurn, Store
 
 
 @contextmanager
 def run_lock(store: Store, run: str) -> Iterator[None]:
-    if store.engine.dialect.name == "postgresql":
-        with _advisory_lock(store, run):
-            yield
-    else:
-        with _file_lock(store, run):
-            yield
+    database = sqlite_path(store.where)
+    with _advisory_lock(store, run) if database is None else _file_lock(database, run):
+        yield
 
 
 def _in_use(run: str) -> InUseError:
@@ -38,10 +33,9 @@ def _in_use(run: str) -> InUseError:
 
 
 @contextmanager
-def _file_lock(store: Store, run: str) -> Iterator[None]:
+def _file_lock(database: Path, run: str) -> Iterator[None]:
     import fcntl
 
-    database = Path(store.engine.url.database or "")
     folder = database.with_name(f"{database.name}-locks")
     folder.mkdir(mode=0o700, exist_ok=True)
     lock = os.open(folder / run, os.O_CREAT | os.O_WRONLY, 0o600)
@@ -55,8 +49,11 @@ def _file_lock(store: Store, run: str) -> Iterator[None]:
 
 @contextmanager
 def _advisory_lock(store: Store, run: str) -> Iterator[None]:
-    from sqlalchemy import create_engine
+    from sqlalchemy import create_engine, text
+    from sqlalchemy.exc import OperationalError
     from sqlalchemy.pool import NullPool
+
+    from eqlab.store.engine import lock_key
 
     key = lock_key(f"run {run}")
     own = create_engine(store.engine.url, poolclass=NullPool)  # a sweep holds many locks; the pool is for work
@@ -166,12 +163,12 @@ class Writer:
             try:
                 self._store.add_answers(answers, turns)
             except StoreError:
-                if self._store.engine.dialect.name != "postgresql":
+                if not self._store.database.is_server:
                     raise
                 # Restarted: the commit may or may not have been done before it went.
-                patiently(self._store.engine, lambda: self._store.add_answers((), turns))
-                patiently(self._store.engine, lambda: self._store.add_missing(answers))
-        except (StoreError, SQLAlchemyError, OSError) as error:
+                patiently(self._store.database, lambda: self._store.add_answers((), turns))
+                patiently(self._store.database, lambda: self._store.add_missing(answers))
+        except self._store.database.errors as error:
             self._failure = error
             self._on_failure()
             return False

@@ -17,7 +17,7 @@ from eqlab.core.design import Design, choose_arm
 from eqlab.core.moves import Unknown
 from eqlab.core.runs import PERSON, is_simulated
 from eqlab.core.values import dataclass
-from eqlab.store.engine import Prepared, reading, take_turn
+from eqlab.store.engine import Prepared, Within, reading, take_turn
 from eqlab.store.schema import arrivals, events, panel_ids, participants, places, planned, studies
 from eqlab.store.store import Store, write_answers
 from eqlab.store.study.chain import LINKED, extend
@@ -252,7 +252,7 @@ class Changes:
             if rows:
                 _INSERT[table].run(connection, rows)
         if self._answers:
-            write_answers(connection, self._answers)
+            write_answers(Within(connection), self._answers)
         if self._renewed:
             renew(connection, self._study, self._renewed)
         alike = defaultdict(list)  # one statement for all whose same columns change

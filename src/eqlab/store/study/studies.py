@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, insert, select, update
 
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
-from eqlab.store.engine import take_turn, writing
+from eqlab.store.engine import Within, take_turn, writing
 from eqlab.store.schema import studies
 from eqlab.store.store import Store, write_trials
 from eqlab.store.study import places
@@ -29,7 +29,7 @@ def create_study(store: Store, design: Design, file: str, version: str, provenan
             take_turn(connection, "plan")
             begun = connection.execute(_DESIGN, {"study": design.study.id}).scalar()
             if begun is None:
-                write_trials(connection, design.trials.values())
+                write_trials(Within(connection), design.trials.values())
                 row = {
                     "id": design.study.id,
                     "run_id": design.run.id,

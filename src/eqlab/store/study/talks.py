@@ -15,7 +15,7 @@ from eqlab.core.moves import ENDED, Unknown
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
-from eqlab.store.engine import despite_deadlock, reading, take_turn, writing
+from eqlab.store.engine import Within, despite_deadlock, reading, take_turn, writing
 from eqlab.store.schema import answers, planned, talk_calls
 from eqlab.store.store import read_answer, write_trials
 from eqlab.store.study.moves import Answering
@@ -360,7 +360,7 @@ def _write(
         planned.c.trial_id == trial.id,
     )
     if connection.execute(select(planned.c.position).where(*own)).first() is None:
-        write_trials(connection, [trial])
+        write_trials(Within(connection), [trial])
         row = {
             "run_id": participation.design.run.id,
             "subject": subject,
