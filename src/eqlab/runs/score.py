@@ -12,12 +12,13 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.answers import STATUSES, Answer, final, replaced
 from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Context, Normed, Scored, Seated
 from eqlab.core.errors import DataError
-from eqlab.core.results import ItemScore, Norms, Result, Results
+from eqlab.core.item_columns import ItemColumns
+from eqlab.core.results import ItemScore, Norms, Result, Results, field_of
 from eqlab.core.runs import OWN, PEOPLE, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.core.text import people
 from eqlab.models.prices import known_prices, usage_of
 from eqlab.runs.context import Known, StoreContext
-from eqlab.store.kept_scores import ItemColumns, Kept, without_texts, without_words
+from eqlab.store.kept_scores import Kept, without_texts, without_words
 from eqlab.store.reader import Reader, StoredRun
 
 EMBEDDED_CAVEAT = (
@@ -137,7 +138,7 @@ def counted(result: Result) -> Result:
     """How many answers were unread, refused or lost, where a benchmark does not count them: nobody must miss it."""
     if any(name in result.counts for name in STATUSES if name != "ok"):
         return result
-    return replace(result, counts={**Counter(item.status for item in result.items if item.status), **result.counts})
+    return replace(result, counts={**Counter(filter(None, field_of(result.items, "status"))), **result.counts})
 
 
 def titled(result: Result, config: BenchmarkConfig) -> Result:
@@ -267,7 +268,7 @@ def _with_texts(known: Known, job: Job, kept: Kept, in_full: Chosen) -> Result |
     places = in_full(kept.result)
     if places is None or not kept.texts.keys() >= set(places):
         return None
-    items = tuple(kept.result.items)
+    items = kept.result.items
     named = [(items[place].trial, items[place].repeat) for place in places]
     answered = known.store.scored(stored.id, subject, asked.name, named=named)
     scored = {(one.trial.id, one.repeat): one for one in answered}
