@@ -85,6 +85,11 @@ class ItemColumns(Sequence[ItemScore]):
             other._keep(whole.get(place, item) for place, item in enumerate(self._made))
         return other
 
+    def scored_as(self, scores: Sequence[float | None]) -> "ItemColumns":
+        """With other scores."""
+        whole = {place: structs.replace(item, score=scores[place]) for place, item in self._whole.items()}
+        return ItemColumns(self._count, {**self._columns, "score": _small("score", scores)}, whole)
+
     def __len__(self) -> int:
         return self._count
 
