@@ -43,7 +43,7 @@ def score(
     model: ModelConfig | None = None,
 ) -> Result:
     """One subject's result on one benchmark, from the answers; of a `model` with what they took."""
-    return _finished(_answered(subject, config, scored, context, model)[0], config, context)
+    return _in_full(_finished(_answered(subject, config, scored, context, model)[0], config, context))
 
 
 def _answered(
@@ -64,6 +64,11 @@ def _answered(
         usage=usage_of(attempts, model, config) if model else result.usage,
     )
     return found, seen
+
+
+def _in_full(result: Result) -> Result:
+    """With its items as objects, as everybody has them who looks at each."""
+    return replace(result, items=tuple(result.items))
 
 
 def _finished(result: Result, config: BenchmarkConfig, context: Context) -> Result:
@@ -177,11 +182,11 @@ def _replaced(subject: str, seats: Mapping[str, ModelConfig], names: Mapping[str
         yield from replaced(asked.get(seat, ""), seen)
 
 
-def _with_shown(items: Sequence[ItemScore], scored: Sequence[Scored]) -> tuple[ItemScore, ...]:
+def _with_shown(items: Sequence[ItemScore], scored: Sequence[Scored]) -> Sequence[ItemScore]:
     """Items with what their trials showed, so that each can be read beside its answer, where the benchmark left it to
     us."""
-    if all(item.shown for item in items):
-        return tuple(items)
+    if all(field_of(items, "shown")):
+        return items
     shown = {one.trial.id: one.trial.stimulus for one in scored}
     return tuple(item if item.shown else structs.replace(item, shown=shown.get(item.trial, "")) for item in items)
 
@@ -203,6 +208,8 @@ def result_of(known: Known, job: Job, revision: str = "", in_full: Chosen | None
         if revision or in_full:
             again = kept is not None and in_full is not None and in_full(kept.result) is None
             result = _without_texts(known, job, context, "" if again else revision, result, scored, in_full)
+        else:
+            result = _in_full(result)
     return _with_study(known, job, _finished(result, asked, context))
 
 
