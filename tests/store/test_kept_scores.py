@@ -18,12 +18,13 @@ from server import answer_to
 from view_case import fill, near, prepared
 
 import eqlab as api
+from eqlab.core.item_columns import ItemColumns
 from eqlab.core.runs import PEOPLE
 from eqlab.publish.report import write
 from eqlab.runs import score
 from eqlab.runs.context import Known
 from eqlab.store.access import open_reader
-from eqlab.store.kept_scores import ItemColumns, KeptScores, pack, unpacked, without_texts, without_words
+from eqlab.store.kept_scores import KeptScores, pack, unpacked, without_texts, without_words
 from eqlab.store.store import Store
 from eqlab.view.shelf import Shelf
 

@@ -166,7 +166,9 @@ def lost_of(items: Sequence[ItemScore], result: Result) -> Lost | None:
     given = [points for points in field_of(items, "points") if points is not None]
     if not given or len(given) == len(items):
         return None
-    lost = [item for item in items if item.points is None and item.status is not None]
+    columns = (field_of(items, name) for name in ("item", "status", "points", "worst"))
+    answers = [answer for answer in zip(*columns, strict=True) if answer[1] is not None]
+    lost = [(item, str(status)) for item, status, points, _ in answers if points is None]
     if not lost:
         return None
     low, high = result.score_range
@@ -177,32 +179,31 @@ def lost_of(items: Sequence[ItemScore], result: Result) -> Lost | None:
             if result.better == "higher"
             else (max(worst, *given), min(best, *given))
         )
-    answered = grouped((item.item, item) for item in items if item.status is not None)
-    touched = {item.item for item in lost}
+    answered = grouped((item, (points, floor)) for item, _, points, floor in answers)
+    touched = {item for item, _ in lost}
     means: dict[str, dict[str, float]] = {"worst": {}, "best": {}, "wrong": {}}
     for name, own in answered.items():
         if name not in touched:
             means["worst"][name] = means["best"][name] = means["wrong"][name] = fmean(_points(own, 0.0))
             continue
-        floors = [worst if item.worst is None else item.worst for item in own]
+        floors = [worst if floor is None else floor for _, floor in own]
         wrongs = floors if result.better == "lower" else [max(0.0, floor) for floor in floors]
         means["worst"][name] = fmean(_points(own, *floors))
         means["best"][name] = fmean(_points(own, best))
         means["wrong"][name] = fmean(_points(own, *wrongs))
     statuses: dict[str, set[str]] = {}
-    for item in lost:
-        statuses.setdefault(item.item, set()).add(str(item.status))
     counts = dict.fromkeys(_STATUS, 0)
-    for item in lost:  # an answer may be read and still have no score: four zeros
-        counts[str(item.status)] = counts.get(str(item.status), 0) + 1
-    named = {item: frozenset(status) for item, status in statuses.items()}
+    for item, status in lost:  # an answer may be read and still have no score: four zeros
+        statuses.setdefault(item, set()).add(status)
+        counts[status] = counts.get(status, 0) + 1
+    named = {item: frozenset(own) for item, own in statuses.items()}
     return Lost(counts, named, means["worst"], means["best"], means["wrong"])
 
 
-def _points(items: Sequence[ItemScore], *without: float) -> list[float]:
+def _points(answers: Sequence[tuple[float | None, float | None]], *without: float) -> list[float]:
     """The points of some answers; `without`: those of lost ones, one for all or each its own."""
-    ends = without if len(without) == len(items) else without * len(items)
-    return [end if item.points is None else item.points for item, end in zip(items, ends, strict=True)]
+    ends = without if len(without) == len(answers) else without * len(answers)
+    return [end if points is None else points for (points, _), end in zip(answers, ends, strict=True)]
 
 
 def told_apart(names: Sequence[str], *marks: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ on which it lies furthest from people."""
 from collections.abc import Mapping
 
 from eqlab.core.plural import many
-from eqlab.core.results import Result, Table
+from eqlab.core.results import Result, Table, field_of
 from eqlab.core.values import dataclass
 
 MOST = 10
@@ -71,13 +71,14 @@ def disagreement(scores: Mapping[str, Mapping[str, float]], titles: Mapping[str,
 def against_reference(result: Result, who: str) -> Table | None:
     """The items on which a subject lies furthest from what is known of people; None where no item has a reference."""
     gaps: dict[str, tuple[str, str, float, float]] = {}
-    for item in result.items:
-        for key, level in item.reference.items():
-            value = item.values.get(key)
+    columns = (field_of(result.items, name) for name in ("item", "title", "values", "reference"))
+    for item, title, values, reference in zip(*columns, strict=True):
+        for key, level in reference.items():
+            value = values.get(key)
             if isinstance(value, int | float) and isinstance(level, int | float):
-                own = gaps.get(item.item)
+                own = gaps.get(item)
                 if own is None or abs(value - level) > abs(own[2] - own[3]):
-                    gaps[item.item] = (item.title, str(key), float(value), float(level))
+                    gaps[item] = (title, str(key), float(value), float(level))
     if not gaps:
         return None
     chosen = sorted(gaps.items(), key=lambda pair: -abs(pair[1][2] - pair[1][3]))[:MOST]

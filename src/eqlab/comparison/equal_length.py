@@ -8,7 +8,7 @@ from statistics import fmean
 from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
 from eqlab.analysis.ranks import rank_ranges
 from eqlab.comparison.contender import item_means
-from eqlab.core.results import Estimate, ItemScore, Result
+from eqlab.core.results import Estimate, ItemScore, Result, field_of
 from eqlab.core.values import dataclass
 
 NO_MEAN = "the score is not a mean over items"
@@ -64,10 +64,10 @@ def _is_mean(headline: Estimate, points: Mapping[str, float]) -> bool:
 def _replies(subject: str, items: Sequence[ItemScore]) -> list[LengthReply]:
     """One per item, the mean over repeats; a reply without points or words is left out."""
     found: dict[str, list[tuple[float, float]]] = {}
-    for item in items:
-        words = item.words
-        if words and item.points is not None:
-            found.setdefault(item.item, []).append((item.points, math.log2(words)))
+    columns = (field_of(items, name) for name in ("item", "points", "words"))
+    for item, points, words in zip(*columns, strict=True):
+        if words and points is not None:
+            found.setdefault(item, []).append((points, math.log2(words)))
     return [LengthReply(subject, item, *(own[0] if len(own) == 1 else _means(own))) for item, own in found.items()]
 
 

@@ -12,22 +12,21 @@ from functools import cache
 from importlib.metadata import version
 from itertools import islice, starmap
 from math import isclose, isfinite
-from operator import attrgetter
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
-from msgspec import structs
 
 from eqlab.comparison.contender import mode_name, subject_name
 from eqlab.comparison.disagreement import against_reference
 from eqlab.comparison.scores import ScoreLine, Surface, measured_lines, score_table, sort_values, usage_table
 from eqlab.core import text
 from eqlab.core.answers import in_words
-from eqlab.core.results import Column, ItemScore, Result, Table, field_of
+from eqlab.core.item_columns import ItemColumns
+from eqlab.core.results import Column, Result, Table, field_of
 from eqlab.core.runs import PEOPLE
 from eqlab.publish import sections
 from eqlab.publish.groups import Group, Row
@@ -36,6 +35,7 @@ from eqlab.tables import svg as figures
 from eqlab.tables.cells import rank_text
 from eqlab.tables.html import RowMarks, html_table, sortable_table
 
+T = TypeVar("T")
 MAX_ROWS = 100
 """Items in the page's full table of one subject."""
 MAX_ALL_ROWS = 3000
@@ -61,7 +61,7 @@ def in_points(result: Result) -> Result:
     scored = [(score, points) for score, points in pairs if score is not None and isfinite(score)]
     if not any(score for score, _ in scored) or not all(starmap(_tenfold, scored)):
         return result
-    items = tuple(structs.replace(item, score=item.points) for item in result.items)
+    items = ItemColumns.of(result.items).scored_as(list(field_of(result.items, "points")))
     low, high = result.item_range
     return replace(result, items=items, item_range=(10 * low, 10 * high))
 
@@ -70,19 +70,18 @@ def _tenfold(score: float, points: float | None) -> bool:
     return points is not None and isclose(points, 10 * score, abs_tol=1e-9)
 
 
-def scores_of(items: Sequence[ItemScore]) -> list[float | None]:
-    return [item.score for item in items]
+def scored_places(result: Result) -> list[int]:
+    """The places of the items with a score, lowest first."""
+    scores = list(field_of(result.items, "score"))
+    return sorted((place for place, score in enumerate(scores) if text.is_number(score)), key=scores.__getitem__)
 
 
-def scored_items(result: Result) -> list[ItemScore]:
-    """Items with a score, lowest first."""
-    if all(score is None for score in field_of(result.items, "score")):
-        return []
-    scored = [item for item in result.items if item.score is not None and isfinite(item.score)]
-    return sorted(scored, key=attrgetter("score"))
+def scores_at(result: Result, places: Sequence[int]) -> list[float]:
+    scores = list(field_of(result.items, "score"))
+    return [scores[place] for place in places]
 
 
-def extremes(ordered: Sequence[ItemScore]) -> tuple[Sequence[ItemScore], Sequence[ItemScore]]:
+def extremes(ordered: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
     """The worst and the best of items in order, each at most five, none in both."""
     worst = min(EXTREMES, (len(ordered) + 1) // 2)
     best = min(EXTREMES, len(ordered) // 2)
@@ -156,9 +155,10 @@ def estimates_table(result: Result) -> Table:
     return Table("Other estimates", columns, rows, note)
 
 
-def failures(result: Result) -> list[ItemScore]:
-    """The first items with a reply and without a score: what to look at when a run is not valid."""
-    found = (item for item in result.items if item.text and not text.is_number(item.score))
+def failures(result: Result) -> list[int]:
+    """The places of the first items with a reply and without a score: what to look at when a run is not valid."""
+    said = zip(field_of(result.items, "text"), field_of(result.items, "score"), strict=True)
+    found = (place for place, (words, score) in enumerate(said) if words and not text.is_number(score))
     return list(islice(found, FAILURES))
 
 
@@ -185,22 +185,21 @@ def items_shown(results: int, result: Result) -> list[int] | None:
     words; None: it shows more."""
     if result.transcripts or result.others or result.subject == PEOPLE:
         return None
-    items = tuple(in_points(result).items)
-    places = {id(item): place for place, item in enumerate(items)}
     found, silent, unscored = 0, 0, []
-    for item in items:
-        if text.is_number(item.score) or item.status is None:
+    answered = zip(field_of(result.items, "score"), field_of(result.items, "status"), strict=True)
+    for place, (score, status) in enumerate(answered):
+        if text.is_number(score) or status is None:
             continue
-        unscored.append(item)
-        found += bool(item.words)
-        silent += not item.words  # its text may be blanks
+        unscored.append(place)
+        said = bool(result.items[place].words)  # its text may be blanks
+        found, silent = found + said, silent + (not said)
         if found == FAILURES:
             break
         if silent > _SILENT:
             return None
-    worst, best = extremes(scored_items(replace(result, items=items)))
-    shown = (*items[: item_rows(results)], *unscored, *worst, *best)
-    return list(dict.fromkeys(places[id(item)] for item in shown))
+    worst, best = extremes(scored_places(in_points(result)))
+    first = range(min(item_rows(results), len(result.items)))
+    return list(dict.fromkeys((*first, *unscored, *worst, *best)))
 
 
 def spread(scores: Sequence[float], items: int) -> str:
@@ -229,7 +228,7 @@ def page_environment() -> Environment:
     )
     for called in (
         estimates_table, extremes, failures, in_points, level_of, levels_line,
-        group_table, took_table, spread, shared_caveats, scored_items, scores_of,
+        group_table, took_table, spread, shared_caveats, scored_places, scores_at,
         mode_name, subject_name, html_table, against_reference, rank_text, sections.heat_of, sections.apart_of,
         sections.no_links, sections.length_of, figures.course, figures.mark,
     ):  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 from eqlab.benchmarks.eqbench.published import AskedQuestions, PublishedRun, asked_of_figures, run_of_figures, score
 from eqlab.comparison.sentences import listed
 from eqlab.core.plural import many
-from eqlab.core.results import Result
+from eqlab.core.results import Result, field_of
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
 from eqlab.core.values import dataclass
 from eqlab.data.figures import Figures, ModelFigures, published_figures
@@ -43,7 +43,7 @@ def ladder(own: Group) -> Group | None:
     there = {model.spec for row in models for model in row.record.config.models}
     if there <= {model_figures.model for model_figures in figures.models}:  # published results, chosen by name
         return None
-    questions = frozenset(item.item for row in models for item in row.result.items)
+    questions = frozenset(item for row in models for item in field_of(row.result.items, "item"))
     asked = _config(models[0])
     rules = str(asked.options["rules"]) if asked else None
     records = [replace(row.record, results=(row.result,)) for row in own.rows]

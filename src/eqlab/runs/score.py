@@ -12,12 +12,13 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.answers import STATUSES, Answer, final, replaced
 from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Context, Normed, Scored, Seated
 from eqlab.core.errors import DataError
-from eqlab.core.results import ItemScore, Norms, Result, Results
+from eqlab.core.item_columns import ItemColumns
+from eqlab.core.results import ItemScore, Norms, Result, Results, field_of
 from eqlab.core.runs import OWN, PEOPLE, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.core.text import people
 from eqlab.models.prices import known_prices, usage_of
 from eqlab.runs.context import Known, StoreContext
-from eqlab.store.kept_scores import ItemColumns, Kept, without_texts, without_words
+from eqlab.store.kept_scores import Kept, without_texts, without_words
 from eqlab.store.reader import Reader, StoredRun
 
 EMBEDDED_CAVEAT = (
@@ -42,7 +43,7 @@ def score(
     model: ModelConfig | None = None,
 ) -> Result:
     """One subject's result on one benchmark, from the answers; of a `model` with what they took."""
-    return _finished(_answered(subject, config, scored, context, model)[0], config, context)
+    return _in_full(_finished(_answered(subject, config, scored, context, model)[0], config, context))
 
 
 def _answered(
@@ -63,6 +64,11 @@ def _answered(
         usage=usage_of(attempts, model, config) if model else result.usage,
     )
     return found, seen
+
+
+def _in_full(result: Result) -> Result:
+    """With its items as objects, as everybody has them who looks at each."""
+    return replace(result, items=tuple(result.items))
 
 
 def _finished(result: Result, config: BenchmarkConfig, context: Context) -> Result:
@@ -137,7 +143,7 @@ def counted(result: Result) -> Result:
     """How many answers were unread, refused or lost, where a benchmark does not count them: nobody must miss it."""
     if any(name in result.counts for name in STATUSES if name != "ok"):
         return result
-    return replace(result, counts={**Counter(item.status for item in result.items if item.status), **result.counts})
+    return replace(result, counts={**Counter(filter(None, field_of(result.items, "status"))), **result.counts})
 
 
 def titled(result: Result, config: BenchmarkConfig) -> Result:
@@ -176,11 +182,11 @@ def _replaced(subject: str, seats: Mapping[str, ModelConfig], names: Mapping[str
         yield from replaced(asked.get(seat, ""), seen)
 
 
-def _with_shown(items: Sequence[ItemScore], scored: Sequence[Scored]) -> tuple[ItemScore, ...]:
+def _with_shown(items: Sequence[ItemScore], scored: Sequence[Scored]) -> Sequence[ItemScore]:
     """Items with what their trials showed, so that each can be read beside its answer, where the benchmark left it to
     us."""
-    if all(item.shown for item in items):
-        return tuple(items)
+    if all(field_of(items, "shown")):
+        return items
     shown = {one.trial.id: one.trial.stimulus for one in scored}
     return tuple(item if item.shown else structs.replace(item, shown=shown.get(item.trial, "")) for item in items)
 
@@ -202,6 +208,8 @@ def result_of(known: Known, job: Job, revision: str = "", in_full: Chosen | None
         if revision or in_full:
             again = kept is not None and in_full is not None and in_full(kept.result) is None
             result = _without_texts(known, job, context, "" if again else revision, result, scored, in_full)
+        else:
+            result = _in_full(result)
     return _with_study(known, job, _finished(result, asked, context))
 
 
@@ -267,7 +275,7 @@ def _with_texts(known: Known, job: Job, kept: Kept, in_full: Chosen) -> Result |
     places = in_full(kept.result)
     if places is None or not kept.texts.keys() >= set(places):
         return None
-    items = tuple(kept.result.items)
+    items = kept.result.items
     named = [(items[place].trial, items[place].repeat) for place in places]
     answered = known.store.scored(stored.id, subject, asked.name, named=named)
     scored = {(one.trial.id, one.repeat): one for one in answered}

@@ -14,13 +14,13 @@ from msgspec import structs
 from eqlab.analysis.comparison import paired
 from eqlab.comparison.verdict import Verdict, from_intervals
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.item_columns import ItemColumns
 from eqlab.core.results import Estimate, ItemScore
 from eqlab.publish.leaderboard import site as site_module
 from eqlab.publish.leaderboard.build import Sources, build, published_entries, published_reader
 from eqlab.publish.leaderboard.entries import run_entries
 from eqlab.publish.leaderboard.site import BoardSite, site_files
 from eqlab.publish.leaderboard.tables import Board, boards, unlike
-from eqlab.store.kept_scores import ItemColumns
 
 pytest_plugins = ["loopback_runs"]
 QUESTIONS = "data/eq_bench_v2_questions_171.json"

@@ -7,6 +7,7 @@ Reply: people write the replies. Somebody's words above, a field to answer them 
 study needs. What they wrote is moderated before anybody reads it (`eqlab study replies`)."""
 
 import random
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -44,6 +45,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, ReplyR
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form, Writing
 from eqlab.core.grouping import group_means, grouped
+from eqlab.core.item_columns import ItemColumns, Repeated
 from eqlab.core.item_file import filled
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, ItemScore, Result, Table
@@ -85,7 +87,6 @@ def _given(scored: Scored) -> GivenReply:
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
     replies = given_replies(scored)
     replied = [reply for reply in replies if reply.text]
-    about = {trial.id: _about(trial) for trial in {reply.trial.id: reply.trial for reply in replies}.values()}
     columns = {fact: [reply.facts[fact] for reply in replied] for fact in _FACTS}
     words = mean_estimate("words per reply", columns["words"], digits=1)
     return Result(
@@ -99,7 +100,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         score_range=(0.0, 100.0),
         estimates=_estimates(replied, columns, words),
         counts=count_outcomes([reply.status for reply in replies]),
-        items=tuple([_item(reply, about) for reply in replies]),
+        items=_items(replies),
         item_range=(1.0, 3.0),
         caveats=_caveats(replies, replied),
         tables=_tables(replied, columns) if len(replied) > 1 else (),
@@ -113,7 +114,7 @@ Facts = Mapping[str, list[Any]]
 
 
 def _estimates(replied: Sequence[GivenReply], facts: Facts, words: Estimate) -> tuple[Estimate, ...]:
-    prompts = [reply.trial.items for reply in replied]
+    prompts = [reply.trial.items[0] for reply in replied]
     return (
         words,
         mean_estimate("tokens per reply", facts["tokens"], digits=1),
@@ -145,29 +146,36 @@ def _rows(replied: Sequence[GivenReply], facts: Facts, by: str) -> tuple[tuple[s
     )
 
 
-def reply_shown(scored: Scored) -> ItemScore:
-    return _item(_given(scored), {scored.trial.id: _about(scored.trial)})
+def _items(replies: Sequence[GivenReply]) -> ItemColumns:
+    """In columns: there are thousands, and what they show of their trials is the same for all repeats."""
+    trials = {reply.trial.id: reply.trial for reply in replies}
+    known = {trial: place for place, trial in enumerate(trials)}
+    places = array("I", [known[reply.trial.id] for reply in replies])
+    keys = [trial.key for trial in trials.values()]
+    return ItemColumns.made(
+        len(replies),
+        {
+            "item": Repeated([trial.items[0] for trial in trials.values()], places),
+            "trial": Repeated(list(trials), places),
+            "repeat": [reply.repeat for reply in replies],
+            "status": [reply.status for reply in replies],
+            "title": Repeated([f"{key['emotion']}: {key['utterance']}" for key in keys], places),
+            "text": [reply.text or (reply.answer.text if reply.answer else "") for reply in replies],
+            "values": [_values(reply.facts) for reply in replies],
+            "attempts": [reply.n_attempts for reply in replies],
+            "topics": Repeated([(str(key["emotion"]), str(key["valence"])) for key in keys], places),
+            "shown": Repeated([trial.stimulus for trial in trials.values()], places),
+        },
+    )
 
 
-def _about(trial: Trial) -> tuple[str, tuple[str, str]]:
-    """(title, topics): the same for every reply to a trial."""
-    emotion, valence = str(trial.key["emotion"]), str(trial.key["valence"])
-    return f"{emotion}: {trial.key['utterance']}", (emotion, valence)
-
-
-def _item(reply: GivenReply, about: Mapping[str, tuple[str, tuple[str, str]]]) -> ItemScore:
-    trial, facts, text = reply.trial, reply.facts, reply.text
-    title, topics = about[trial.id]
-    values: dict[str, Any] = {}
-    if facts:
-        values = {"words": facts["words"], "tokens": facts["tokens"]}
-        if facts["refusal"] or facts["greeting"] or facts["ai"]:
-            values |= {label: "yes" for fact, label in _SAID.items() if facts[fact]}
-    return ItemScore(  # by place: by name it takes thrice the time
-        trial.items[0], trial.id, reply.repeat, reply.status, None, title,
-        text or (reply.answer.text if reply.answer else ""), values, {}, {}, reply.n_attempts, None, "", topics,
-        trial.stimulus,
-    )  # fmt: skip
+def _values(facts: Mapping[str, Any]) -> dict[str, Any]:
+    if not facts:
+        return {}
+    values = {"words": facts["words"], "tokens": facts["tokens"]}
+    if facts["refusal"] or facts["greeting"] or facts["ai"]:
+        values |= {label: "yes" for fact, label in _SAID.items() if facts[fact]}
+    return values
 
 
 def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate, refused: int) -> str:
@@ -270,7 +278,7 @@ class Empathy:
         return {item.id: f"{item.situation} {item.utterance}" for item in prompts(files, EmpathyOptions.of(options))}
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-        return reply_shown(scored)
+        return _items([_given(scored)])[0]
 
 
 def prompts(files: Mapping[str, bytes], options: EmpathyOptions) -> list[EmpathyItem]:
