@@ -16,6 +16,7 @@ from eqlab.runs import judge
 from eqlab.runs.request import Request, prepare
 from eqlab.runs.score import results
 from eqlab.store.access import open_store
+from eqlab.store.engine import open_engine
 from eqlab.study.build_design import design_of
 from eqlab.study.file import read_study
 
@@ -42,6 +43,7 @@ def old(tmp_path):
     with sqlite3.connect(path) as connection:
         connection.executescript(text)
     connection.close()
+    open_engine(str(path), upgrade=True).dispose()  # its studies are locked
     store = open_store(str(path))
     yield store
     store.close()

@@ -7,7 +7,6 @@ study of talks with one talk half-way. `export_0_2.zip` is the export of the fir
 import csv
 import gzip
 import re
-import shutil
 import sqlite3
 import zipfile
 from contextlib import closing
@@ -20,21 +19,17 @@ from typer.testing import CliRunner
 from web_case import SECRET, Site, fields_of
 
 from eqlab.cli.main import app
-from eqlab.core.errors import StoreError
 from eqlab.core.runs import ModelConfig
 from eqlab.store.access import open_store
-from eqlab.store.engine import kept_copy
 from eqlab.store.schema import panel_ids, participants
 from eqlab.store.study.lock import other_version, read_lock, standing
 from eqlab.store.study.participation import Participation, TurnedAway
-from eqlab.store.study.records import answers_of, clean_copies, erase_cleanly
 from eqlab.store.study.studies import check_begun, stored_file
 from eqlab.study.build_design import open_study
 from eqlab.study.panels import panel_hash, resume_code, tombstone
 from eqlab.study.results.analysis import analyse, analysis_code
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all, table_breaks
-from eqlab.study.results.participants import read_participants
 
 HERE = Path(__file__).parent
 RUN, RUNS = "c241e55ef2", {"rating": "0a79aafcd0", "talk": "4eb818a7b6"}
@@ -62,7 +57,9 @@ def written(folder):
 
 @pytest.fixture
 def old(tmp_path):
-    store = open_store(str(written(tmp_path)))
+    path = str(written(tmp_path))
+    assert CliRunner().invoke(app, ["runs", "store", "upgrade", "--store", path]).exit_code == 0
+    store = open_store(path)
     yield store
     store.close()
 
@@ -218,119 +215,48 @@ def test_the_analysis_is_done_again_from_an_export_of_0_2(tmp_path):
 
 @pytest.mark.parametrize("command", ["check", "status"])
 def test_a_study_locked_by_another_version_says_so_before_more_people_are_asked(old, tmp_path, command):
-    """… and names the copy of the store that the locked version can read, kept when the tables were brought up."""
     participation_of(old, "rating", tmp_path)
     file, store = str(tmp_path / "rating.toml"), str(tmp_path / "old.db")
     said = " ".join(CliRunner().invoke(app, ["study", command, file, "--store", store]).output.split())
     assert "with eqlab 0.2.0, and this is" in said
     assert "uv tool run --from 'eqlab[study]==0.2.0' eqlab study serve FILE" in said
-    copy = tmp_path / "old.db.tables-0006"
-    assert copy.name in said
-    with sqlite3.connect(copy) as kept:
-        assert kept.execute("SELECT version_num FROM alembic_version").fetchall() == [("0006",)]
-        (people,) = kept.execute("SELECT count(*) FROM participants").fetchone()
-    kept.close()
-    assert people == 9  # eight of the first study, one of the talks
+    assert "on your copy from before that (--store)" in said
     talk = participation_of(old, "talk", tmp_path)
     assert other_version(talk, *analysis_code()) == ""  # never locked
 
 
-def test_an_upgrade_that_was_cut_short_leaves_no_half_copy_in_the_place_of_a_whole_one(tmp_path, monkeypatch):
-    path, copy, part = written(tmp_path), tmp_path / "old.db.tables-0006", tmp_path / "old.db.upgrading"
+@pytest.mark.parametrize("command", [["runs", "list"], ["study", "status", "rating.toml"], ["run", "embedded"]])
+def test_nobody_upgrades_a_locked_study_in_passing(tmp_path, command):
+    """Its server may be at work, and the version that locked it cannot read newer tables."""
+    path = written(tmp_path)
 
-    def version(database):
-        with closing(sqlite3.connect(database)) as opened:
-            return opened.execute("SELECT version_num FROM alembic_version").fetchone()
+    def everything():
+        with closing(sqlite3.connect(path)) as opened:
+            return list(opened.iterdump())
 
-    with monkeypatch.context() as full:
-        full.setattr("eqlab.store.engine.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left")))
-        with pytest.raises(StoreError, match="no copy of it could be made before the upgrade") as said:
-            open_store(str(path))
-    assert "Make room" in said.value.hint
-    assert not copy.exists()
-    assert not part.exists()
-    assert version(path) == ("0006",)
-    part.write_bytes(b"half a copy, of one that was killed")
-    open_store(str(path)).close()
-    assert version(copy) == ("0006",)
-    assert copy.stat().st_mode & 0o077 == 0
-    assert not part.exists()
-
-
-def test_a_store_that_a_server_works_in_is_not_upgraded_under_it(tmp_path, monkeypatch):
-    """Whoever came to the server after that was in no copy, and in no confirmatory result."""
-    path, copy = written(tmp_path), tmp_path / "old.db.tables-0006"
-    monkeypatch.setattr("eqlab.store.engine._OTHERS", 0.2)
-    with closing(sqlite3.connect(path)) as server:
-        server.execute("PRAGMA journal_mode=WAL")
-        server.execute("SELECT count(*) FROM participants").fetchone()
-        with pytest.raises(StoreError, match="another process has it open"):
-            open_store(str(path))
-        assert server.execute("SELECT version_num FROM alembic_version").fetchone() == ("0006",)
-        assert not copy.exists()
-    open_store(str(path)).close()
-    assert copy.exists()
-
-
-def test_who_goes_back_to_the_copy_is_asked_again_and_gets_a_copy_of_what_came_since(tmp_path, monkeypatch):
-    """The copy of the first upgrade stood for that of the second, made under the server and without a copy."""
-    path, copy = written(tmp_path), tmp_path / "old.db.tables-0006"
-    monkeypatch.setattr("eqlab.store.engine._OTHERS", 0.2)
-    with monkeypatch.context() as cut:
-        cut.setattr("alembic.command.upgrade", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            open_store(str(path))
-    open_store(str(path)).close()
-    assert [one.name for one in tmp_path.glob("old.db.tables-*")] == [copy.name]  # nothing had come between
-    shutil.copy(copy, path)  # back to the version that locked the study
-    with closing(sqlite3.connect(path)) as server:
-        server.execute("PRAGMA journal_mode=WAL")
-        with server:
-            server.execute("DELETE FROM participants WHERE person = (SELECT min(person) FROM participants)")
-        with pytest.raises(StoreError, match="another process has it open"):
-            open_store(str(path))
-    store = open_store(str(path))
-    newest = kept_copy(store.engine)
-    store.close()
-    assert newest == tmp_path / "old.db.tables-0006-2"
-
-    def people(database):
-        with closing(sqlite3.connect(database)) as opened:
-            return opened.execute("SELECT count(*) FROM participants").fetchone()
-
-    assert (people(copy), people(newest)) == ((9,), (8,))
-
-
-@pytest.mark.parametrize("study", ["rating", "talk"])
-def test_whoever_is_erased_is_gone_from_the_copy_of_the_upgrade_too(old, tmp_path, study):
-    copy = tmp_path / "old.db.tables-0006"
-    participation = participation_of(old, study, tmp_path)
-    assert copy.stat().st_mode & 0o077 == 0
-    person, *_ = (one.person for one in read_participants(participation).people if one.state == "finished")
-    given = answers_of(old, participation.design.run.id, person)
-    turns = {answer.trial_id for answer in given} - set(participation.design.trials)
-    assert bool(turns) == (study == "talk")
-    assert person.encode() in copy.read_bytes()
+    before = everything()
+    (tmp_path / "rating.toml").write_text("")
+    said = CliRunner().invoke(app, [*command, "--store", str(path)]).exception
+    assert "holds the study 'rating', locked with eqlab 0.2.0, and its tables are older (0006" in str(said)
+    assert "uv tool run --from 'eqlab[study]==0.2.0'" in said.hint
+    assert everything() == before
+    copy = tmp_path / "copy.db"
+    assert CliRunner().invoke(app, ["runs", "store", "backup", str(copy), "--store", str(path)]).exit_code == 0
+    done = CliRunner().invoke(app, ["runs", "store", "upgrade", "--store", str(path)])
+    assert (done.exit_code, done.output) == (0, "The store is up to date.\n")
+    assert CliRunner().invoke(app, ["runs", "list", "--store", str(path)]).exit_code == 0
     with closing(sqlite3.connect(copy)) as kept:
-        bodies = [body.encode() for trial, body in kept.execute("SELECT id, body FROM trials") if trial in turns]
-    assert len(bodies) == len(turns)
-    assert erase_cleanly(participation, person, "person") == (len(given), True)
-    assert not [trace for trace in (person.encode(), *bodies) if trace in copy.read_bytes()]
-    with closing(sqlite3.connect(copy)) as kept:
-        assert kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        ids = {trial for (trial,) in kept.execute("SELECT id FROM trials")}
-    assert not ids & turns
+        assert kept.execute("SELECT version_num FROM alembic_version").fetchall() == [("0006",)]
 
 
-def test_while_another_version_works_in_the_copy_nobody_is_told_that_they_are_gone(old, tmp_path):
-    participation = participation_of(old, "rating", tmp_path)
-    person, *_ = (one.person for one in read_participants(participation).people if one.state == "finished")
-    with closing(sqlite3.connect(tmp_path / "old.db.tables-0006", isolation_level=None)) as kept:
-        kept.execute("BEGIN EXCLUSIVE")
-        assert not erase_cleanly(participation, person, "person")[1]
-    copy = tmp_path / "old.db.tables-0006"
-    assert person.encode() in copy.read_bytes()
-    others = {one.person.encode() for one in read_participants(participation).people}
-    assert clean_copies(participation)  # when the study is served again, or somebody else is erased
-    assert person.encode() not in copy.read_bytes()
-    assert all(other in copy.read_bytes() for other in others)
+def test_a_store_whose_studies_are_not_locked_comes_up_to_date_by_itself(tmp_path):
+    path = written(tmp_path)
+    with closing(sqlite3.connect(path)) as begun, begun:
+        begun.execute("UPDATE studies SET locked_at = NULL")
+    assert CliRunner().invoke(app, ["runs", "list", "--store", str(path)]).exit_code == 0
+
+
+def test_an_upgrade_makes_no_store_of_a_wrong_name(tmp_path):
+    said = CliRunner().invoke(app, ["runs", "store", "upgrade", "--store", str(tmp_path / "lod.db")])
+    assert "There is no store" in str(said.exception)
+    assert list(tmp_path.iterdir()) == []

@@ -20,7 +20,7 @@ def tables_of_a_new_store() -> tuple[str, ...]:
     """The statements that make a store as migrations leave it, its version included."""
     engine = create_engine("sqlite://")
     try:
-        migrate(engine)
+        migrate(engine, False)
         with engine.connect() as connection:
             dump = connection.connection.driver_connection.iterdump()
             return tuple(line for line in dump if line not in ("BEGIN TRANSACTION;", "COMMIT;"))
@@ -32,14 +32,14 @@ def tables_of_a_new_store() -> tuple[str, ...]:
 def made_at_once() -> Iterator[None]:
     """In this process, an empty SQLite store gets its tables by these statements, in one transaction."""
 
-    def make_tables(engine: Engine) -> None:
+    def make_tables(engine: Engine, upgrade: bool) -> None:
         if engine.dialect.name == "sqlite" and _is_empty(engine):
             with store_engine.writing(engine) as connection:
                 if _count_tables(connection) == 0:  # no other process was faster
                     for statement in tables_of_a_new_store():
                         connection.exec_driver_sql(statement)
         else:
-            migrate(engine)
+            migrate(engine, upgrade)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store_engine, "_migrate", make_tables)

@@ -392,5 +392,18 @@ def compact(store: StoreFlag = "") -> None:
     typer.echo(f"{_mb(before)} MB before, {_mb(after)} MB now.")
 
 
+def upgrade(store: StoreFlag = "") -> None:
+    """Bring the tables of a store with a locked study up to date; of others every command does. The version that locked
+    it cannot read the store after that, and what is analysed is exploratory: stop its server, and keep a copy."""
+    from eqlab.core.environment import default_store
+    from eqlab.store.engine import open_engine
+    from eqlab.store.location import check_there
+
+    where = store or default_store()
+    check_there(where)
+    open_engine(where, upgrade=True).dispose()
+    typer.echo("The store is up to date.")
+
+
 def _mb(size: int) -> str:
     return f"{size / 2**20:.1f}"

@@ -222,7 +222,6 @@ def _serve(
 
     from eqlab.runs.identity import provenance
     from eqlab.store.study.participation import Participation
-    from eqlab.store.study.records import clean_copies
     from eqlab.store.study.studies import create_study
     from eqlab.study.served_study import ServedStudy
     from eqlab.study.web.log import AlertWatch, teller
@@ -232,9 +231,6 @@ def _serve(
     for text, design in designs:
         create_study(store, design, text, version("eqlab"), provenance({}))
     studies = [ServedStudy(Participation(store, design)) for _, design in designs]
-    for served in studies:
-        clean_copies(served.participation)
-
     watch = AlertWatch(studies, alert) if any(tell) and not quiet else None
 
     def ready(actual: int) -> None:

@@ -44,6 +44,7 @@ _STORE = {
     "check": Door("Read every page, look up every reference; fail if one is wrong.", "runs:check"),
     "backup": Door("Write a sound copy, also while a run is going on.", "runs:backup"),
     "compact": Door("Give free space in the file back; no answer is touched.", "runs:compact"),
+    "upgrade": Door("Bring a store with a locked study up to date.", "runs:upgrade"),
 }
 _RATINGS = {"import": Door("Import people's ratings from a file.", "judge:import_file")}
 
@@ -57,7 +58,7 @@ _RUNS = {
     "show": Door("Show a run item by item: prompt, raw replies, values, score.", "runs:show"),
     "export": Door("Export every attempt as Parquet, CSV or JSONL.", "runs:export"),
     "import": Door("Read other tools' logs in as runs: Inspect, lm-eval.", doors=_IMPORT),
-    "store": Door("Look after the store: check, back up, compact.", doors=_STORE),
+    "store": Door("Look after the store: check, back up, compact, upgrade.", doors=_STORE),
 }
 
 _PEOPLE = {

@@ -282,7 +282,9 @@ def _entry(
         counts=result.counts if not group else _counts(scores),
         items=tuple(kept),
         points=table,
-        unused=sum(item.points is None and item.status is not None for item in scores),
+        unused=sum(
+            item.points is None and item.status is not None and (defined or item.status != "ok") for item in scores
+        ),
         trials=tuple(tuple(trials[name]) for name in kept),
         counts_zero=missing == "zero" and bool(kept),
         lost=None if group or missing == "zero" else lost_of(scores, result),

@@ -1,50 +1,27 @@
 """Opening a store: from a URL or a path to an engine whose tables are up to date."""
 
-import filecmp
 import hashlib
-import itertools
-import os
-import random
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, wraps
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar
-from urllib.parse import quote
 
 from sqlalchemy import Connection, Dialect, Engine, Executable, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
 from eqlab.core.errors import StoreError
-from eqlab.core.runs import PERSON
 from eqlab.core.settings import without_secrets
 from eqlab.store.database import BUSY, HEAD, Database, Transaction, failed, make_file, reason, set_up, way_out
 from eqlab.store.location import GARBLED, damaged, is_damage, sqlite_path
 
 _WRITE = {"eqlab_write": True}
-_OTHERS = 5.0
-"""Seconds in which another process may end its work in a store that is to be upgraded."""
 _OF_ARRIVALS = ("events", "arrivals", "panel_ids", "participants", "audit")
 _OF_ANSWERS = ("answers", "planned", "progress", "places", "talk_calls", "trials")
-_ERASE = {
-    ("subject",): {"*": 'DELETE FROM "{table}" WHERE subject = :subject'},
-    ("study_id", "person"): {
-        "*": 'DELETE FROM "{table}" WHERE study_id = :study AND person = :person',
-        "places": "UPDATE places SET state = 'open', person = NULL WHERE study_id = :study AND person = :person",
-        "talk_calls": (
-            "UPDATE talk_calls SET person = NULL, trial_id = '', at = 0 WHERE study_id = :study AND person = :person"
-        ),
-    },
-    ("study_id", "detail"): {
-        "*": """UPDATE "{table}" SET detail = replace(detail, :person, 'erased') WHERE study_id = :study"""
-    },
-}
-"""How somebody is erased from a table that has such columns."""
 _SCRUB, _SCRUB_HOLDS = 2.0, 0.1
 """Seconds that emptying the write-ahead log waits for readers, and for which it keeps writers waiting meanwhile."""
 _NOW = text("SELECT txid_snapshot_xmax(txid_current_snapshot()) % 4294967296")
@@ -64,8 +41,9 @@ _OPENING = threading.Lock()
 """One thread opens a store at a time: migrations keep what they work on in globals."""
 
 
-def open_engine(where: str) -> Engine:
-    """An engine for a path, `sqlite:///PATH` or `postgresql://…`, migrated to the newest tables."""
+def open_engine(where: str, *, upgrade: bool = False) -> Engine:
+    """An engine for a path, `sqlite:///PATH` or `postgresql://…`, migrated to the newest tables; with a locked study
+    only where somebody has asked to `upgrade` it."""
     path = sqlite_path(where)
     url = where
     if where.startswith(("postgresql://", "postgres://")):
@@ -79,7 +57,7 @@ def open_engine(where: str) -> Engine:
         with _OPENING:
             engine = create_engine(url, pool_pre_ping=True) if path is None else _sqlite(path)
             try:
-                _migrate(engine)
+                _migrate(engine, upgrade)
             except BaseException:
                 engine.dispose()
                 raise
@@ -337,8 +315,9 @@ def lock_key(what: str) -> int:
     return int.from_bytes(hashlib.sha256(f"eqlab {what}".encode()).digest()[:8], "big", signed=True)
 
 
-def _migrate(engine: Engine) -> None:
-    """Bring the tables to HEAD. Alembic is imported only when there is something to do: it is slow to load."""
+def _migrate(engine: Engine, upgrade: bool) -> None:
+    """Bring the tables to HEAD; those of a locked study only to `upgrade` it. Alembic is imported only when there is
+    something to do: it is slow to load."""
     with engine.connect() as connection:
         version = _version(connection)
         foreign = version is None and engine.dialect.name == "sqlite" and inspect(connection).get_table_names()
@@ -352,150 +331,35 @@ def _migrate(engine: Engine) -> None:
     from alembic import command
     from alembic.config import Config
 
-    if version is not None and engine.dialect.name == "sqlite":
-        _keep_locked(engine, version)
     with writing(engine) as connection:
         take_turn(connection, "migration")
         if _version(connection) == HEAD:  # another process was faster
             return
+        if version is not None and not upgrade:
+            _refuse_if_locked(connection, _shown(engine), version)
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
 
-def _keep_locked(engine: Engine, version: str) -> None:
-    """A copy of a store with a locked study, as the version that locked it can read it: a plan is carried out by the
-    code it was locked with, and that refuses newer tables."""
-    with engine.connect() as connection:
-        columns = (
-            {one["name"] for one in inspect(connection).get_columns("studies")} if _has_studies(connection) else ()
-        )
-        if "locked_at" not in columns:
-            return
-        if connection.execute(text("SELECT 1 FROM studies WHERE locked_at IS NOT NULL")).first() is None:
-            return
-    path = _copy_path(engine, version)
-    if path is not None and _alone(engine, Path(engine.url.database or "")):
-        _copy_whole(Path(engine.url.database or ""), path, kept_copy(engine))
-
-
-def _alone(engine: Engine, store: Path) -> bool:
-    """Whether nobody else has the store open: who came to a server while it is upgraded would be in no copy. False
-    where another process has just upgraded it. SQLite gives up its log only where there is one connection."""
-    deadline = time.monotonic() + _OTHERS
-    while True:
-        engine.dispose()
-        with closing(sqlite3.connect(store, timeout=0)) as plain, suppress(sqlite3.OperationalError):
-            if plain.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",):
-                return True
-        with engine.connect() as connection:
-            if _version(connection) == HEAD:
-                return False
-        if time.monotonic() > deadline:
-            raise StoreError(
-                f"The store {store} has a locked study and must be upgraded, but another process has it open, perhaps "
-                "the study's server: people who come to it now would be in no copy for the version that locked it.",
-                "Stop the server and whatever else uses the store, then run the same command again.",
-            )
-        engine.dispose()  # two who wait for each other
-        time.sleep(random.uniform(0.05, 0.15))
-
-
-def _copy_whole(store: Path, path: Path, last: Path | None) -> None:
-    """Half a copy, of an upgrade that was cut short, has another name and makes way. A whole one stays beside the new,
-    which gets a number, unless nothing was written since: somebody may have gone back to it and on."""
-    part = store.with_name(f"{store.name}.upgrading")
-    leftovers = (part, part.with_name(f"{part.name}-journal"))
-    try:
-        for left in leftovers:
-            left.unlink(missing_ok=True)
-        part.touch(mode=0o600)
-        with closing(sqlite3.connect(store, isolation_level=None)) as plain:
-            plain.execute("VACUUM INTO ?", (str(part),))
-        with part.open("rb") as whole:
-            os.fsync(whole.fileno())
-        if last is not None and filecmp.cmp(part, last, shallow=False):
-            part.unlink()
-            return
-        number = next(number for number in itertools.count(1) if not _numbered(path, number).exists())
-        part.replace(_numbered(path, number))
-    except (sqlite3.Error, OSError) as error:
-        for left in leftovers:
-            left.unlink(missing_ok=True)
-        raise StoreError(
-            f"The store {store} has a locked study, and no copy of it could be made before the upgrade: {error}.",
-            f"Make room in {store.parent} for a second copy, then run the same command again. Nothing was changed.",
-        ) from error
-
-
-def _has_studies(connection: Connection) -> bool:
-    return inspect(connection).has_table("studies")
-
-
-def _copy_path(engine: Engine, version: str) -> Path | None:
-    name = engine.url.database
-    return Path(name).with_name(f"{Path(name).name}.tables-{version}") if name and name != ":memory:" else None
-
-
-def _numbered(path: Path, number: int) -> Path:
-    return path if number == 1 else path.with_name(f"{path.name}-{number}")
-
-
-def kept_copy(engine: Engine) -> Path | None:
-    """The newest copy that an upgrade kept of this store: of the last version, with the highest number."""
-
-    def order(path: Path) -> tuple[str, int]:
-        version, _, number = path.name.rpartition(".tables-")[2].partition("-")
-        return version, int(number) if number.isdigit() else 1
-
-    return max(_copies(engine), key=order, default=None)
-
-
-def _copies(engine: Engine) -> list[Path]:
-    path = _copy_path(engine, "*") if engine.dialect.name == "sqlite" else None
-    found = path.parent.glob(path.name) if path is not None else ()
-    return [copy for copy in found if not copy.name.endswith(("-wal", "-shm", "-journal"))]
-
-
-def erase_in_copies(engine: Engine, study: str, person: str, turns: Sequence[str]) -> bool:
-    """Delete somebody, and the turns of talks that repeat their words, from the copies that upgrades have kept; False
-    if one could not be opened for it. Their tables are those of their version."""
-    mine = {"study": study, "person": person, "subject": f"{PERSON}{person}"}
-    try:
-        for path in _copies(engine):
-            with closing(sqlite3.connect(path, timeout=_SCRUB)) as copy:
-                copy.execute("PRAGMA secure_delete=ON")
-                copy.execute("PRAGMA journal_mode=MEMORY")  # a journal on the disk would hold what is erased
-                for (table,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-                    columns = {row[1] for row in copy.execute(f'PRAGMA table_info("{table}")')}
-                    for needed, command in _ERASE.items():
-                        if columns.issuperset(needed):
-                            copy.execute(command.get(table, command["*"]).format(table=table), mine)
-                unplanned = "DELETE FROM trials WHERE id = ? AND id NOT IN (SELECT trial_id FROM planned)"
-                copy.executemany(unplanned, [(turn,) for turn in turns])
-                copy.commit()
-    except sqlite3.Error:
-        return False
-    return True
-
-
-def turns_in_copies(engine: Engine, study: str, first_turn: int) -> dict[str, list[str]]:
-    """Everybody in the copies that upgrades have kept, with the turns of their talks, whose positions begin there. Of a
-    copy that cannot be read nobody."""
-    found: dict[str, list[str]] = {}
-    for path in _copies(engine):
-        try:
-            with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=_SCRUB)) as copy:
-                for (person,) in copy.execute("SELECT person FROM participants WHERE study_id = ?", (study,)):
-                    found.setdefault(person, [])
-                query = "SELECT subject, trial_id FROM planned WHERE position >= ?"  # once: its key begins with the run
-                for subject, turn in copy.execute(query, (first_turn,)):
-                    if (person := subject.removeprefix(PERSON)) in found:
-                        found[person].append(turn)
-        except sqlite3.Error:
-            continue
-    return found
+def _refuse_if_locked(connection: Connection, store: str, version: str) -> None:
+    """A plan is carried out by the code it was locked with, which refuses newer tables: nobody upgrades such a store in
+    passing, perhaps under the study's server."""
+    if not inspect(connection).has_table("studies"):
+        return
+    query = "SELECT id, lock_version FROM studies WHERE locked_at IS NOT NULL ORDER BY locked_at DESC"
+    locked = connection.execute(text(query)).first()
+    if locked is None:
+        return
+    by = locked.lock_version
+    raise StoreError(
+        f"The store {store} holds the study '{locked.id}', locked with eqlab {by}, and its tables are older "
+        f"({version}, now {HEAD}): what is analysed after an upgrade of the store is exploratory.",
+        f"Go on with the locked version: uv tool run --from 'eqlab[study]=={by}' eqlab …; or name another store with "
+        "--store. To upgrade this one all the same, stop its server, keep a copy for that version (eqlab runs store "
+        "backup FILE; pg_dump), then: eqlab runs store upgrade.",
+    )
 
 
 def _version(connection: Connection) -> str | None:

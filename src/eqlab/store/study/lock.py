@@ -17,7 +17,7 @@ from eqlab.core.plural import many
 from eqlab.core.runs import PERSON, SIMULATED, is_simulated
 from eqlab.core.text import people
 from eqlab.core.values import dataclass
-from eqlab.store.engine import kept_copy, snapshot, take_turn, writing
+from eqlab.store.engine import snapshot, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
 from eqlab.store.study.chain import ENDS, NOTED, Link, breaks, mark_of, note_breaks, note_digest, read_chain
 from eqlab.store.study.participation import Participation
@@ -166,13 +166,11 @@ def other_version(
     named = ", ".join(f"{name} {now[name]} for {locked[name]}" for name in others)
     same = f"the same with {named}" if others else "another build of it"
     this = same if lock.version == version else f"eqlab {version}"
-    copy = kept_copy(store.engine)
-    where = f"--store {copy}" if copy else "--store with a copy of this store from before the upgrade"
     return (
         f"Study '{study}' was locked on {moment(lock.at)} with eqlab {lock.version}, and this is {this}: what it "
         "analyses, people who are still to come included, is exploratory. To stay confirmatory, go on with the locked "
         f"version: uv tool run --from 'eqlab[study]=={lock.version}' eqlab study serve FILE, and later "
-        f"study analyze FILE, {where}."
+        "study analyze FILE; if the store was upgraded since, on your copy from before that (--store)."
     )
 
 

@@ -15,18 +15,15 @@ from eqlab.core.trials import Trial, from_json
 from eqlab.core.values import dataclass
 from eqlab.store.engine import (
     despite_deadlock,
-    erase_in_copies,
     reading,
     scrub,
     snapshot,
     take_turn,
-    turns_in_copies,
     writing,
 )
 from eqlab.store.schema import (
     answers,
     arrivals,
-    chain,
     events,
     panel_ids,
     participants,
@@ -37,12 +34,11 @@ from eqlab.store.schema import (
 )
 from eqlab.store.store import Store
 from eqlab.store.study import places
-from eqlab.store.study.chain import Link, extend, mark_of, read_chain
+from eqlab.store.study.chain import Link, extend, read_chain
 from eqlab.store.study.lock import answered_before_lock
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.places import lock_person
 from eqlab.store.study.researchers import AuditEntry, audit_of, forget_in_audit, note
-from eqlab.store.study.talks import TURNS
 
 _PAGE = 200
 """Trials read at once."""
@@ -190,32 +186,12 @@ class Erasure:
     """Answers."""
     answers: bool
     """Whether the big tables knew them: they had a place or had answered something."""
-    turns: tuple[str, ...]
-    """Trials that repeated their words."""
 
 
 def clean_up(participation: Participation, erasures: Sequence[Erasure]) -> bool:
-    """Whether nothing of these people is left in the database's own files, nor in copies that upgrades have kept. It
-    takes about as long for many as for one."""
-    engine, study = participation.store.engine, participation.study.id
-    copies = [erase_in_copies(engine, study, erasure.person, erasure.turns) for erasure in erasures]
-    clean = clean_copies(participation) and all(copies)
-    return scrub(engine, answers=any(erasure.answers for erasure in erasures)) and clean
-
-
-def clean_copies(participation: Participation) -> bool:
-    """Delete from the copies that upgrades have kept whoever was erased while one of them could not be opened; whether
-    nobody is left in them."""
-    engine, study = participation.store.engine, participation.study.id
-    there = turns_in_copies(engine, study, TURNS)
-    if not there:
-        return True
-    with reading(engine) as connection:
-        query = select(chain.c.mark).where(chain.c.study_id == study, chain.c.kind == "erased")
-        erased = set(connection.execute(query).scalars())
-    left = [(person, turns) for person, turns in there.items() if mark_of(study, person) in erased]
-    gone = [erase_in_copies(engine, study, person, turns) for person, turns in left]
-    return all(gone)
+    """Whether nothing of these people is left in the database's own files. It takes about as long for many as for
+    one."""
+    return scrub(participation.store.engine, answers=any(erasure.answers for erasure in erasures))
 
 
 @despite_deadlock
@@ -232,7 +208,6 @@ def erase(
         answered = participation.trials_answered(connection, person)
         early = answered_before_lock(connection, study, person, answered.values())
         _bury(connection, study, person)
-        turns = _own_turns(connection, participation, person)
         shut_out = _shut_out(connection, study, person)
         for other in _other_browsers(connection, study, person):
             _delete(connection, participation, other)
@@ -247,7 +222,7 @@ def erase(
             if row.assigned_at is not None or gone:
                 extend(connection, study, now, [(person, "erased")], detail)
             forget_in_audit(connection, study, person)
-    return Erasure(person, gone, bool(gone) or row.assigned_at is not None, tuple(turns))
+    return Erasure(person, gone, bool(gone) or row.assigned_at is not None)
 
 
 def _shut_out(connection: Connection, study: str, person: str) -> int:
