@@ -22,7 +22,7 @@ from typing import Any, overload
 import msgspec
 from msgspec import structs
 
-from eqlab.core.environment import data_folder, default_store
+from eqlab.core.environment import data_folder, default_store, version_of
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.values import dataclass
 from eqlab.store.location import store_key
@@ -312,11 +312,9 @@ def _stamp(stamp: str) -> str:
 @cache
 def _code() -> str:
     """What scores depend on besides answers: this package, file by file, Python and numpy."""
-    from importlib.metadata import version  # loads a mail parser
-
     package = Path(__file__).parent.parent
     files = sorted((str(path), (own := path.stat()).st_mtime_ns, own.st_size) for path in package.rglob("*.py"))
-    return sha256(f"{files} {sys.version} {version('numpy')}".encode()).hexdigest()[:16]
+    return sha256(f"{files} {sys.version} {version_of('numpy')}".encode()).hexdigest()[:16]
 
 
 # -- a result as bytes: its items in columns, each value once ----------------------------------------------------------
