@@ -251,8 +251,8 @@ NEEDED = {
     "data list": [],
     "runs show last": [],
     "compare last --json": ["eqlab.comparison.compare", "numpy", "scipy"],
-    "report last -o r.html": ["email.message", "eqlab.tables.svg", "jinja2"],
-    "runs export last -o x.csv": ["polars"],
+    "report last -o r.html": ["eqlab.tables.svg", "jinja2"],
+    "runs export last -o x.csv": ["email.message", "polars"],
     "--version": [],
 }
 """Commands, and what each needs of what is slow to import, beside what those above it need."""

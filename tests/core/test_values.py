@@ -72,6 +72,30 @@ def test_equal_and_hashed_alike(how, other):
         assert hash(ours("a")) != hash(ours("a")) or ours("a") is not ours("a")
 
 
+@pytest.mark.parametrize("how", HOW)
+def test_an_open_class_is_the_same_too(how):
+    def open_class(dataclass):
+        @dataclass(**how)
+        class Open:
+            name: str
+            tags: list[str] = dataclasses.field(default_factory=list)
+            size: int = 3
+
+        return Open
+
+    ours, theirs = open_class(dataclass), open_class(dataclasses.dataclass)
+    assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
+    assert (ours.__hash__ is None) == (theirs.__hash__ is None) == how.get("eq", True)
+    for kind in (ours, theirs):
+        value, other = kind("a"), kind("a")
+        assert (value == other) == how.get("eq", True)
+        value.size = 4
+        assert dataclasses.asdict(value) == {"name": "a", "tags": [], "size": 4}
+        assert value != other
+        assert value.tags is not other.tags
+        assert copy.deepcopy(value).size == 4
+
+
 def test_pickled_and_back():
     value = PICKLED("a", tags=["b"])
     assert pickle.loads(pickle.dumps(value)) == value

@@ -3,6 +3,7 @@ called. A command that has moved keeps its old name for a release and says the n
 
 from collections.abc import Callable, Iterator, MutableMapping
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 import typer
@@ -11,6 +12,7 @@ from typer._click.core import Context
 from typer._click.formatting import HelpFormatter
 from typer._click.shell_completion import CompletionItem
 from typer.core import TyperCommand, TyperGroup
+from typer.models import OptionInfo
 
 from eqlab.core.values import dataclass
 
@@ -270,11 +272,15 @@ def made(name: str, door: Door) -> AnyCommand:
             name=name, help=door.line, doors=door.doors, usual=door.usual, no_args_is_help=not door.usual,
             rich_markup_mode=None, hidden=bool(door.now),
         )  # fmt: skip
-    module, _, attribute = door.where.partition(":")
-    function: Callable[..., Any] = getattr(import_module(f"eqlab.cli.{module}"), attribute)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name, cls=Leaf, hidden=bool(door.now))(function)
+    alone.command(name, cls=Leaf, hidden=bool(door.now))(_function(door))
     return typer.main.get_command(alone)
+
+
+def _function(door: Door) -> Callable[..., Any]:
+    module, _, attribute = door.where.partition(":")
+    found: Callable[..., Any] = getattr(import_module(f"eqlab.cli.{module}"), attribute)
+    return found
 
 
 def takes(words: list[str]) -> tuple[list[str], set[str]]:
@@ -290,4 +296,12 @@ def takes(words: list[str]) -> tuple[list[str], set[str]]:
         leaf = leaf.doors.get(leaf.usual)
     if leaf is None:
         return path, set()
-    return path, {flag for parameter in made(path[-1], leaf).params for flag in parameter.opts}
+    return path, set(_flags(_function(leaf)))
+
+
+def _flags(function: Callable[..., Any]) -> Iterator[str]:
+    """The options of a command, as its signature names them: making the command takes several times as long."""
+    for name, parameter in signature(function).parameters.items():
+        for option in getattr(parameter.annotation, "__metadata__", ()):
+            if isinstance(option, OptionInfo):
+                yield from option.param_decls or (f"--{name.replace('_', '-')}",)

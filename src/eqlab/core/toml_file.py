@@ -2,7 +2,6 @@
 it is said at once, every problem as FILE:LINE: key: what is wrong (what to write instead)."""
 
 import datetime
-import difflib
 import math
 import re
 import tomllib
@@ -248,7 +247,9 @@ def bad_text(text: str, *, may_be_empty: bool = False) -> str:
 
 
 def _suggestion(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name[:100], known, n=1, cutoff=0.6)
+    from difflib import get_close_matches  # only mistakes need it
+
+    close = get_close_matches(name[:100], known, n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else f"there are: {', '.join(known) or 'none'}"
 
 

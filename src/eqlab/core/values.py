@@ -1,4 +1,4 @@
-"""The standard library's `dataclass`, with frozen classes made in a quarter of the time: that one compiles six
+"""The standard library's `dataclass`, with classes made in a quarter of the time: that one compiles six
 functions for each class, a seventh of what `eqlab run` took to start. Here only `__init__` is compiled; the others ask
 for the fields by name. Everything else is the standard library's: fields, `replace`, `asdict`, matching, deriving.
 
@@ -22,9 +22,9 @@ else:
 
     def dataclass(cls: Any = None, /, **how: bool) -> Any:
         def made(cls: type) -> type:
-            plain = how.get("frozen") and how.keys() <= {"frozen", "slots", "eq", "repr"}
+            plain = how.keys() <= {"frozen", "slots", "eq", "repr"}
             derived = any(dataclasses.is_dataclass(base) for base in cls.__mro__[1:])
-            return _frozen(cls, how) if plain and not derived else dataclasses.dataclass(cls, **how)
+            return _made(cls, how) if plain and not derived else dataclasses.dataclass(cls, **how)
 
         return made if cls is None else made(cls)
 
@@ -33,16 +33,16 @@ _T = TypeVar("_T")
 _FACTORY = type("_Factory", (), {"__repr__": lambda self: "<factory>"})()  # as a signature shows it
 
 
-def _frozen(cls: type[_T], how: Mapping[str, bool]) -> type[_T]:
+def _made(cls: type[_T], how: Mapping[str, bool]) -> type[_T]:
     doc, cls.__doc__ = cls.__doc__, cls.__doc__ or cls.__name__  # else it makes one of the signature, which takes long
-    slots = how.get("slots", False)
+    slots, frozen = how.get("slots", False), how.get("frozen", False)
     cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
     own = dataclasses.fields(cls)  # type: ignore[arg-type]
     names = [field.name for field in own]
     cls.__doc__ = doc or f"{cls.__name__}({', '.join(names)})"
-    cls.__dataclass_params__.frozen = True  # type: ignore[attr-defined]
-    made: dict[str, Callable[..., Any]] = {"__init__": _init(cls, own)}
-    if slots:
+    cls.__dataclass_params__.frozen = frozen  # type: ignore[attr-defined]
+    made: dict[str, Callable[..., Any]] = {"__init__": _init(cls, own, frozen=frozen)}
+    if slots and frozen:
         made |= {"__getstate__": _get_state, "__setstate__": _set_state}
     if how.get("repr", True):
         made["__repr__"] = _repr([field.name for field in own if field.repr])
@@ -50,10 +50,12 @@ def _frozen(cls: type[_T], how: Mapping[str, bool]) -> type[_T]:
         made["__eq__"] = _eq(_values([field.name for field in own if field.compare]))
         hashed = _values([field.name for field in own if (field.compare if field.hash is None else field.hash)])
         if cls.__dict__.get("__hash__") is None:
-            cls.__hash__ = lambda self: hash(hashed(self))  # type: ignore[method-assign]
+            cls.__hash__ = (lambda self: hash(hashed(self))) if frozen else None  # type: ignore[assignment]
     for name, function in made.items():
         if name not in cls.__dict__:
             setattr(cls, name, function)
+    if not frozen:
+        return cls
 
     def refuse(self: object, name: str, *value: Any) -> None:
         if type(self) is cls or name in names:
@@ -64,7 +66,7 @@ def _frozen(cls: type[_T], how: Mapping[str, bool]) -> type[_T]:
     return cls
 
 
-def _init(cls: type, own: Sequence["dataclasses.Field[Any]"]) -> Callable[..., None]:
+def _init(cls: type, own: Sequence["dataclasses.Field[Any]"], *, frozen: bool) -> Callable[..., None]:
     known: dict[str, Any] = {"_set": object.__setattr__, "_factory": _FACTORY}
     given, body = ["self"], []
     for field in own:
@@ -82,7 +84,7 @@ def _init(cls: type, own: Sequence["dataclasses.Field[Any]"]) -> Callable[..., N
             value = f"_default_{field.name}"
         else:  # `__post_init__` sets it
             continue
-        body.append(f"_set(self, {field.name!r}, {value})")
+        body.append(f"_set(self, {field.name!r}, {value})" if frozen else f"self.{field.name} = {value}")
     body += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     exec(f"def __init__({', '.join(given)}):\n " + "\n ".join(body or ["pass"]), known)
     function: Callable[..., None] = known["__init__"]

@@ -1,7 +1,7 @@
 """The figures of the published EQ-Bench results, which ship with the package: what was read in every model's replies,
 and the references. No dialogue and no reply: those are fetched (`eqlab data fetch eqbench`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
 from functools import cache
@@ -85,12 +85,12 @@ class Figures:
 
 
 @cache
-def published_figures() -> Figures:
-    """The shipped figures."""
-    return parse(files("eqlab.data").joinpath(FILE).read_bytes())
+def published_figures(only: tuple[str, ...] | None = None) -> Figures:
+    """The shipped figures; with `only`, other models come without replies, which take longest."""
+    return parse(files("eqlab.data").joinpath(FILE).read_bytes(), only)
 
 
-def parse(content: bytes) -> Figures:
+def parse(content: bytes, only: Collection[str] | None = None) -> Figures:
     try:
         body = orjson.loads(content)
         if body["format"] != FORMAT:
@@ -102,7 +102,10 @@ def parse(content: bytes) -> Figures:
         )
         return Figures(
             questions=questions,
-            models=tuple(_model(one, questions) for one in body["models"]),
+            models=tuple(
+                _model(one if only is None or one["model"] in only else {**one, "iterations": ()}, questions)
+                for one in body["models"]
+            ),
             **{name: asked[name] for name in ("version", "language", "file", "sha256", "items_sha256")},
             **{name: body[name] for name in ("repository", "commit", "licence")},
         )

@@ -75,23 +75,26 @@ FREE = Price((), 0.0, 0.0, currency="", source="runs on this machine")
 class Prices:
     """Every price that is known here."""
 
-    tables: Sequence[Price]
+    own: Sequence[Price]
+    """The user's."""
     today: str
+
+    @property
+    def tables(self) -> Sequence[Price]:
+        return (*self.own, *_shipped())
 
     def of(self, model: ModelConfig) -> Price | None:
         if is_local(model):
             return FREE
-        found = find(self.tables, model.spec, self.today)
-        if found or "/" not in model.spec:  # litellm's table has none without a provider, and is long
-            return found
-        return litellm_price(*_litellm(), model.spec)
+        if "/" not in model.spec:  # other tables have none without a provider, and are long
+            return find(self.own, model.spec, self.today)
+        return find(self.tables, model.spec, self.today) or litellm_price(*_litellm(), model.spec)
 
 
 def known_prices() -> Prices:
     """Raises DataError where the user's table cannot be read."""
     own = os.environ.get(VARIABLE, "")
-    tables = [*(_own(own) if own else ()), *_shipped()]
-    return Prices(tables, datetime.date.today().isoformat())
+    return Prices(_own(own) if own else (), datetime.date.today().isoformat())
 
 
 def _own(name: str) -> list[Price]:

@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import version
 from itertools import islice, starmap
 from math import isclose, isfinite
 from pathlib import Path
@@ -25,6 +24,7 @@ from eqlab.comparison.disagreement import against_reference
 from eqlab.comparison.scores import ScoreLine, Surface, measured_lines, score_table, sort_values, usage_table
 from eqlab.core import text
 from eqlab.core.answers import in_words
+from eqlab.core.environment import version_of
 from eqlab.core.item_columns import ItemColumns
 from eqlab.core.results import Column, Result, Table, field_of
 from eqlab.core.runs import PEOPLE
@@ -247,7 +247,7 @@ class _Compiled(FileSystemBytecodeCache):
     changed is compiled anew."""
 
     def __init__(self) -> None:
-        super().__init__(str(Path(__file__).parent / "templates" / "__pycache__"), f"%s.jinja-{version('jinja2')}")
+        super().__init__(str(Path(__file__).parent / "templates" / "__pycache__"), f"%s.jinja-{version_of('jinja2')}")
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         if not sys.dont_write_bytecode:

@@ -36,7 +36,7 @@ LANDSCAPE = (
 def ladder(own: Group) -> Group | None:
     """The table again with published models in it, each scored on the questions that were asked here; None where the
     questions are not the published ones whose figures ship."""
-    figures = published_figures()
+    figures = published_figures(LANDSCAPE)
     models = [row for row in own.rows if not row.people]
     if not models or not all(asked_published(row.record, row.result, figures) for row in models):
         return None
@@ -116,12 +116,12 @@ def _published(name: str, questions: frozenset[str], rules: str | None) -> tuple
 
 @lru_cache(maxsize=4)
 def _asked(questions: frozenset[str]) -> AskedQuestions:
-    return asked_of_figures(published_figures(), revision=True, only=questions)
+    return asked_of_figures(published_figures(LANDSCAPE), revision=True, only=questions)
 
 
 @cache
 def _figures_of() -> dict[str, ModelFigures]:
-    return {model_figures.model: model_figures for model_figures in published_figures().models}
+    return {model_figures.model: model_figures for model_figures in published_figures(LANDSCAPE).models}
 
 
 def _beside(row: Row, run: PublishedRun, scored: Result) -> RunRecord:

@@ -7,10 +7,10 @@ import platform
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from eqlab.core.benchmark import Benchmark, Selection
+from eqlab.core.environment import version_of
 from eqlab.core.runs import BenchmarkConfig
 from eqlab.core.settings import without_secrets
 from eqlab.data.items import items_sha256
@@ -43,20 +43,10 @@ def provenance(identities: Mapping[str, Any], changed: Sequence[str] = ()) -> di
     """What a reader needs to judge, or repeat, a run. `changed`: published files that are not as published."""
     packages = ("eqlab", "aiohttp", "sqlalchemy", "numpy", "scipy", "xllamacpp")
     return {
-        "versions": {name: found for name in packages if (found := _version(name))},
+        "versions": {name: found for name in packages if (found := version_of(name))},
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "command": without_secrets(shlex.join(["eqlab", *sys.argv[1:]])),
         "models": dict(identities),
         **({"changed published files": list(changed)} if changed else {}),
     }
-
-
-@cache
-def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version  # loads a mail parser
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""

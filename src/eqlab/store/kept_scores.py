@@ -19,7 +19,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import structs
 
-from eqlab.core.environment import data_folder, default_store
+from eqlab.core.environment import data_folder, default_store, version_of
 from eqlab.core.item_columns import ItemColumns, Repeated, only_numbers
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.values import dataclass
@@ -156,11 +156,9 @@ def _stamp(stamp: str) -> str:
 @cache
 def _code() -> str:
     """What scores depend on besides answers: this package, file by file, Python, the machine and numpy."""
-    from importlib.metadata import version  # loads a mail parser
-
     package = Path(__file__).parent.parent
     files = sorted((str(path), (own := path.stat()).st_mtime_ns, own.st_size) for path in package.rglob("*.py"))
-    return sha256(f"{files} {sys.version} {sys.byteorder} {version('numpy')}".encode()).hexdigest()[:16]
+    return sha256(f"{files} {sys.version} {sys.byteorder} {version_of('numpy')}".encode()).hexdigest()[:16]
 
 
 # -- a result as bytes: its items in columns, each value once ----------------------------------------------------------

@@ -5,6 +5,7 @@ EQ-Bench with people: dialogues, each with four emotions to rate from 0 to 10, a
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import lru_cache
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -141,10 +142,16 @@ class EqBench:
         return item(scored, EqBenchOptions.of(options))
 
 
+@lru_cache(maxsize=2)
+def _published(content: bytes, path: str, version: str, language: str) -> tuple[Question, ...]:
+    """Kept, since a run plans its questions more than once."""
+    return tuple(parse_published(content, path, version, language))
+
+
 def questions_of(files: Mapping[str, bytes], options: EqBenchOptions) -> list[Question]:
     ((path, content),) = files.items()
     if options.item_set == "published":
-        return parse_published(content, path, options.version, options.language)
+        return list(_published(content, path, options.version, options.language))
     return parse_own(content, path) if path.startswith("own/") else parse_open(content, path)
 
 

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Collection, Sequence
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import quote
 
 from eqlab.comparison.scores import score_table
+from eqlab.core.environment import version_of
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 from eqlab.data.files import write_whole
@@ -75,7 +75,7 @@ def write_results(
     check_ending(path)
     records = [RunRecord(run.config, run.created_at, run.provenance, tuple(own)) for run, own in found]
     groups = group(records)
-    now, eqlab = time.time(), version("eqlab")
+    now, eqlab = time.time(), version_of("eqlab")
     folder, back = item_folder(path), f"../{quote(path.name)}"
     if items:
         written = set()
