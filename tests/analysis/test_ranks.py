@@ -188,11 +188,11 @@ def test_who_may_be_first_is_asked_on_one_side():
 
 @pytest.mark.parametrize(("models", "items", "missing"), [(4, 9, 0.0), (9, 30, 0.0), (9, 30, 0.1), (70, 12, 0.0)])
 @pytest.mark.parametrize("claim", ["each", "all"])
-@pytest.mark.parametrize("screened", [1, 400])
-def test_ranges_are_those_of_all_draws_and_all_pairs(monkeypatch, models, items, missing, claim, screened):
+@pytest.mark.parametrize("large", [1, 400])
+def test_ranges_are_those_of_all_draws_and_all_pairs(monkeypatch, models, items, missing, claim, large):
     """By the definition: every t of every draw, in double precision, stepped down over a model's pairs, or over all.
-    Most of them are left out, with a screen or without."""
-    monkeypatch.setattr(ranks, "_SCREENED", screened)
+    Most of them are left out, draw by draw or all draws of a pair together."""
+    monkeypatch.setattr(ranks, "_LARGE", large)
     ranks._drawn.cache_clear()
     random = np.random.default_rng(models)
     scores = np.round(random.normal(np.linspace(0, 4, models)[:, None], 1.0, (models, items)), 3)
@@ -247,8 +247,8 @@ def test_threads_change_no_range(monkeypatch):
 
 @pytest.mark.parametrize("items", [8, 40, 700])
 def test_shares_that_are_left_out_change_no_range(monkeypatch, items):
-    """A screen that sees two models apart in few directions, in all, or is not used; floors from few pairs; a model by
-    itself, near copies, lost answers; and more items than are drawn one by one."""
+    """Draw by draw, or all draws of a pair together; floors from few pairs; a model by itself, near copies, lost
+    answers; and more items than are drawn one by one."""
     random = np.random.default_rng(3)
     scores = random.normal(np.linspace(0, 3, 90)[:, None], 1.0, (90, items)) + 0.1 * random.standard_t(2, (90, items))
     scores = np.round(scores, 2)[random.permutation(90)]
@@ -256,10 +256,10 @@ def test_shares_that_are_left_out_change_no_range(monkeypatch, items):
     scores[7], scores[7, :6] = scores[8], scores[9, :6]
     scores[::9, 3] = np.nan
     found = []
-    monkeypatch.setattr(ranks, "_TALL", 16)
-    for screened, directions, sample, stages in ((1000, 1, 512, 1), (1, 2, 512, 4), (1, 60, 512, 4), (1, 8, 3, 2)):
-        monkeypatch.setattr(ranks, "_SCREENED", screened)
-        monkeypatch.setattr(ranks, "_DIRECTIONS", directions)
+    monkeypatch.setattr(ranks, "_BLOCK", 16)
+    monkeypatch.setattr(ranks, "_TOGETHER", 50)
+    for large, sample, stages in ((1000, 512, 1), (1, 512, 4), (1, 3, 2)):
+        monkeypatch.setattr(ranks, "_LARGE", large)
         monkeypatch.setattr(ranks, "_SAMPLE", sample)
         monkeypatch.setattr(ranks, "_STAGES", stages)
         ranks._drawn.cache_clear()

@@ -44,16 +44,12 @@ _STAGES = 4
 """Parts of the draws, after each of which floors rise."""
 _SAMPLE = 256
 """Pairs of a model, at most, that its first floor is taken from."""
-_SCREENED = 400
-"""New models from which on shares are screened before they are computed."""
-_DIRECTIONS = 32
-"""In which the screen sees two models apart."""
+_LARGE = 250
+"""New models from which on draws are looked at one by one."""
 _ROUNDING = np.float32(1e-5)
-"""Of what the screen computes, in single precision."""
+"""Of a product in single precision, more than it can be."""
 _NOTHING = np.float32(1e-14)
 """Added to a squared difference, so that two that are alike on all items drawn have a t of 0."""
-_TALL, _WIDE, _GATHERED = 256, 2048, 256
-"""Models whose pairs are screened together, and pairs that are then computed together: they stay in the cache."""
 _MARGIN = np.float32(1e-4)
 """Taken off a floor, so that nothing is lost by rounding."""
 _NEAR, _FEW, _OPEN = 5e-4, 0.1, (0.05, 0.3)
@@ -355,7 +351,8 @@ class BootstrapT:
     def large(self, floors: Float32s, new: Flags, tested: Flags, draws: npt.NDArray[np.intp]) -> LargeShares:
         """Of the pairs of new models, with each other and with the rest, all shares of these draws from the floors
         on."""
-        found = self._screened(floors, new, draws) if new.sum() >= _SCREENED else self._all(floors, new, tested, draws)
+        by_draw = new.sum() >= _LARGE and not self._plain
+        found = self._by_draw(floors, new, draws) if by_draw else self._all(floors, new, tested, draws)
         once = [LargeShares(*columns)._of(tested[columns[0], columns[1]]) for columns in found]
         turned = [LargeShares(part.other, part.model, part.draw, part.share) for part in once]
         return LargeShares.joined([*once, *turned], floors)
@@ -367,66 +364,29 @@ class BootstrapT:
             at, draw = np.nonzero(share > min(floors[order[model]], floors[order[others]].min()))
             yield _narrow(np.full(len(at), order[model]), order[others][at], draws[draw], share[at, draw])
 
-    def _screened(self, floors: Float32s, new: Flags, draws: npt.NDArray[np.intp]) -> "_Found":
-        """In a draw with weights w, a share is below q if (1 − q)·m² < q·d², m being the mean of a pair's gaps and d²
-        their mean square about it. No projection of two models onto some directions that are orthogonal to 1 and to
-        each other under w lies further apart than d: so if the two sides are so with that distance, the share need not
-        be computed. For all pairs that is one product of short rows."""
+    def _by_draw(self, floors: Float32s, new: Flags, draws: npt.NDArray[np.intp]) -> "_Found":
+        """A product of the items drawn, which are two thirds of all, tells of every pair whether its share may reach
+        the smaller floor of the two; only then is it computed."""
         order = np.argsort(floors, kind="stable")  # the smaller floor of a pair is that of the first
-        rest, means = self._rest[order] - self._rest.mean(axis=0), self._means[np.ix_(order, draws)].T
-        directions = np.linalg.eigh((rest.T @ rest).astype(float))[1][:, -_DIRECTIONS:]
-        fresh = new[order]
+        rest, floor, fresh = self._rest[order], floors[order], new[order]
         sides = ((np.flatnonzero(fresh), np.arange(len(order))), (np.flatnonzero(~fresh), np.flatnonzero(fresh)))
-        for draw, mean in zip(draws, means - means.mean(axis=1, keepdims=True), strict=True):
-            weights = np.ones(self.n) if self._plain else self._weights[draw].astype(float)
-            left, right = self._seen(rest, mean, weights, directions, floors[order])
-            drawn = weights > 0
-            scaled = np.ascontiguousarray(rest[:, drawn])  # row by row, as it is taken
-            scaled *= np.sqrt(weights[drawn] / self.n).astype(np.float32)
-            room = np.empty((2, _GATHERED, scaled.shape[1]), dtype=np.float32)
-            for rows, columns in sides:
-                for start in range(0, len(rows), _TALL):
-                    own = rows[start : start + _TALL]
-                    later = columns[np.searchsorted(columns, own[0] + 1) :]
-                    for begin in range(0, len(later), _WIDE):
-                        others = later[begin : begin + _WIDE]
-                        first, second = np.divmod(np.flatnonzero(left[own] @ right[others].T > 0), len(others))
-                        one, other = own[first], others[second]
-                        once = other > one
-                        one, other = one[once], other[once]
-                        share = np.empty(len(one), dtype=np.float32)
-                        for at in range(0, len(one), _GATHERED):
-                            some = np.s_[at : at + _GATHERED]
-                            count = len(one[some])
-                            gaps, away = room[0, :count], room[1, :count]
-                            scaled.take(one[some], axis=0, out=gaps, mode="clip")
-                            scaled.take(other[some], axis=0, out=away, mode="clip")
-                            gaps -= away
-                            share[some] = np.einsum("ij,ij->i", gaps, gaps)
-                        share = (mean[one] - mean[other]) ** 2 / (share + _NOTHING)
-                        large = share >= floors[order[one]]
-                        one, other = order[one[large]], order[other[large]]
-                        yield _narrow(one, other, np.full(len(one), draw), share[large])
-
-    def _seen(
-        self, rest: Float32s, mean: Float32s, weights: Floats, directions: Floats, floors: Float32s
-    ) -> tuple[Float32s, Float32s]:
-        """Rows whose product is above 0 for pairs that have to be looked at."""
-        weighted = directions * (weights[:, None] / self.n)
-        sums = weighted.sum(axis=0)
-        shape = directions.T @ weighted - np.outer(sums, sums)
-        shape += np.eye(len(shape)) * (1e-4 * np.trace(shape) / len(shape))  # a little less is seen, never more
-        turn = np.linalg.inv(np.linalg.cholesky(shape)).T
-        seen = rest @ (weighted @ turn).astype(np.float32)
-        seen -= np.outer(rest @ (weights / self.n).astype(np.float32), (sums @ turn).astype(np.float32))
-        squares, size = mean * mean, np.einsum("ij,ij->i", seen, seen)
-        gain = np.ones_like(floors) if self._plain else 1 - floors
-        left, right = (np.empty((len(rest), seen.shape[1] + 4), dtype=np.float32) for _ in range(2))
-        left[:, 0] = (gain + _ROUNDING) * squares + (_ROUNDING - floors) * size
-        left[:, 1], left[:, 2], left[:, 3] = gain + _ROUNDING, _ROUNDING - floors, -2 * gain * mean
-        left[:, 4:] = (2 * floors)[:, None] * seen
-        right[:, 0], right[:, 1], right[:, 2], right[:, 3], right[:, 4:] = 1, squares, size, mean, seen
-        return left, right
+        for draw in draws:
+            drawn, mean = np.flatnonzero(self._weights[draw]), self._means[order, draw]
+            scores = rest.take(drawn, axis=1)
+            scores *= np.sqrt(self._weights[draw, drawn] / np.float32(self.n))
+            left, right = _factors(scores, mean - mean.mean(), floor)
+            hits = [hit for rows, columns in sides for hit in _above_0(left[rows], right[columns], rows, columns)]
+            one, other = np.concatenate([np.zeros((2, 0), np.intp), *hits], axis=1)
+            squares = np.empty(len(one), dtype=np.float32)
+            for start in range(0, len(one), _BLOCK):
+                some = slice(start, start + _BLOCK)
+                gaps = scores.take(one[some], axis=0)
+                gaps -= scores.take(other[some], axis=0)
+                squares[some] = np.einsum("ij,ij->i", gaps, gaps)
+            share = (mean[one] - mean[other]) ** 2 / (squares + _NOTHING)
+            large = share >= floor[one]
+            one, other = order[one[large]], order[other[large]]
+            yield _narrow(one, other, np.full(len(one), draw), share[large])
 
     def upward(self, pairs: Flags) -> Float32s:
         """Models × draws: the largest share of another one minus this, of these pairs; 0 where there is none above."""
@@ -455,6 +415,33 @@ def _narrow(
     model: npt.NDArray[np.intp], other: npt.NDArray[np.intp], draw: npt.NDArray[np.intp], share: Float32s
 ) -> tuple[_Whole, _Whole, _Whole, Float32s]:
     return model.astype(np.int32), other.astype(np.int32), draw.astype(np.int32), share
+
+
+def _factors(scores: Float32s, mean: Float32s, floor: Float32s) -> tuple[Float32s, Float32s]:
+    """Rows whose product is m² − q·s, with m the gap of two models' means, s their squared distance and q the floor of
+    the first; and a little more, so that no share is lost by rounding."""
+    means, squares, less = mean * mean, np.einsum("ij,ij->i", scores, scores), floor - _ROUNDING
+    left, right = (np.empty((len(mean), scores.shape[1] + 4), dtype=np.float32) for _ in range(2))
+    left[:, 0], left[:, 1] = (1 + _ROUNDING) * means - less * squares, 1 + _ROUNDING
+    left[:, 2], left[:, 3], left[:, 4:] = -less, -2 * mean, (2 * floor)[:, None] * scores
+    right[:, 0], right[:, 1], right[:, 2], right[:, 3], right[:, 4:] = 1, means, squares, mean, scores
+    return left, right
+
+
+def _above_0(
+    left: Float32s, right: Float32s, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]
+) -> Iterator[npt.NDArray[np.intp]]:
+    """(row, later column) of what is above 0 in their product, which is made in parts that stay in the cache."""
+    room = np.empty(_BLOCK * _TOGETHER, dtype=np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        own = left[start : start + _BLOCK]
+        for begin in range(int(np.searchsorted(columns, rows[start])), len(columns), _TOGETHER):
+            others = right[begin : begin + _TOGETHER]
+            product = room[: len(own) * len(others)]
+            np.matmul(own, others.T, out=product.reshape(len(own), len(others)))
+            row, column = np.divmod(np.flatnonzero(product > 0), len(others))
+            pair = np.stack([rows[start + row], columns[begin + column]])
+            yield pair[:, pair[0] < pair[1]]
 
 
 def _largest(values: npt.NDArray[np.floating], place: int) -> float | None:
@@ -517,7 +504,7 @@ def _drawn(given: _Given) -> _Drawn:
         parts[0] = parts[0]._of(~(new[parts[0].model] | new[parts[0].other]))
     floors[new] = bootstrap.floors(np.flatnonzero(new), given.p, given.tested, given.place)
     lasting = _raised(bootstrap, floors, given)
-    for stage in np.array_split(np.arange(given.draws), _STAGES if new.sum() >= _SCREENED else 1):
+    for stage in np.array_split(np.arange(given.draws), _STAGES if new.sum() >= _LARGE else 1):
         some: list[LargeShares] = []
         in_threads(
             lambda part: some.append(bootstrap.large(floors, new, given.tested, part)),  # noqa: B023
