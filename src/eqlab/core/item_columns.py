@@ -31,7 +31,7 @@ class Repeated(NamedTuple):
     @classmethod
     def of(cls, column: Sequence[Any]) -> "Repeated":
         places = {value: place for place, value in enumerate(dict.fromkeys(column))}
-        return cls(_once(list(places)), array("I", map(places.__getitem__, column)))
+        return cls(_once(list(places)), small_numbers(list(map(places.__getitem__, column))))
 
 
 Columns = Mapping[str, Sequence[Any]]
@@ -204,8 +204,16 @@ def _small(name: str, column: Sequence[Any]) -> Sequence[Any]:
         return Repeated.of(column)
     types = set(map(type, column)) if not isinstance(column, array) else ()
     with suppress(OverflowError):
-        return array("d", column) if types == {float} else array("q", column) if types == {int} else column
+        return array("d", column) if types == {float} else small_numbers(column) if types == {int} else column
     return column
+
+
+def small_numbers(whole: Sequence[int]) -> "array[int]":
+    """Whole numbers in as few bytes as the largest needs."""
+    for typecode in "BHI":
+        with suppress(OverflowError):
+            return array(typecode, whole)
+    return array("q", whole)
 
 
 def _once(values: list[Any]) -> list[Any]:

@@ -105,11 +105,11 @@ class MeasureGroup:
     factor_index: int | None
     factor: str
     members: IntArray
+    inside: BoolArray
+    """Of each place whether it is a member; and for DEFAULT, which is −1, a last one that is none."""
 
     def rows(self, where: IntArray) -> BoolArray:
-        inside = np.zeros(max(where.max(initial=0), self.members.max(initial=0)) + 2, dtype=bool)
-        inside[self.members] = True
-        return np.asarray(inside[where])  # DEFAULT, which is −1, finds the last, which no group has
+        return np.asarray(self.inside[where])
 
 
 def defined(values: FloatArray) -> FloatArray:
@@ -140,11 +140,20 @@ def _grouped(places: Sequence[MeasurePlace], overall: bool) -> Iterator[MeasureG
         if emotion in controls:
             continue
         for number, name in sorted({(places[index].factor_index, places[index].factor) for index in indices}):
-            members = np.array([index for index in indices if places[index].factor_index == number])
-            yield MeasureGroup("factor", emotion, number, name, members)
-        yield MeasureGroup("emotion", emotion, None, "", np.array(indices))
+            members = [index for index in indices if places[index].factor_index == number]
+            yield _group(places, members, "factor", emotion, number, name)
+        yield _group(places, indices, "emotion", emotion)
     negative = [index for index, place in enumerate(places) if place.kind == "negative"]
     if overall and negative:
-        yield MeasureGroup("overall", "Overall", None, "", np.array(negative))
+        yield _group(places, negative, "overall", "Overall")
     for emotion, control in controls.items():
-        yield MeasureGroup("emotion", emotion, None, "", np.array(control))
+        yield _group(places, control, "emotion", emotion)
+
+
+def _group(
+    places: Sequence[MeasurePlace], members: Sequence[int], level: Level, emotion: str,
+    number: int | None = None, factor: str = "",
+) -> MeasureGroup:  # fmt: skip
+    inside = np.zeros(len(places) + 1, dtype=bool)
+    inside[members] = True
+    return MeasureGroup(level, emotion, number, factor, np.array(members), inside)

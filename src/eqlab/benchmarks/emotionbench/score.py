@@ -84,7 +84,7 @@ def measures_of(subject: str, given: Sequence[Administration]) -> Measures:
 
 def norms_of(trials: Iterable[Trial]) -> Norms | None:
     """What the trials know about people; None if the run was planned without."""
-    factors: dict[tuple[Any, ...], Norm] = {}
+    factors: dict[tuple[Any, ...], Sequence[Any]] = {}
     default: Mapping[str, Any] | None = None
     for trial in trials:
         of_people = trial.key.get("people")
@@ -94,13 +94,12 @@ def norms_of(trials: Iterable[Trial]) -> Norms | None:
             default = of_people
             continue
         for subscale, *numbers in of_people:
-            place = (trial.key["emotion"], trial.key["factor_index"])
-            factors[*place, subscale] = Norm(*place, subscale, *numbers)
+            factors[trial.key["emotion"], trial.key["factor_index"], subscale] = numbers
     if not factors and default is None:
         return None
     mood = default or {"default": {}, "reliability": {}}
     return Norms(
-        tuple(factors.values()),
+        tuple(Norm(*cell, *numbers) for cell, numbers in factors.items()),
         {name: Sample(*sample) for name, sample in mood["default"].items()},
         dict(mood["reliability"]),
     )

@@ -197,7 +197,7 @@ def by_factor(places: Sequence[MeasurePlace], where: IntArray, means: FloatArray
 def _change(measures: Measures, subscale: str, group: MeasureGroup, default: Sample) -> MoodChange:
     scores, where = _evoked(measures, subscale, group)
     means = cluster_means(scores, where) if len(scores) else scores
-    units = by_factor(measures.places, where, means)
+    units = describe(means) if group.level == "factor" else by_factor(measures.places, where, means)
     test = welch_comparison(units, default)
     low, high = (None, None)
     if test.difference is not None and test.se is not None and test.df is not None:

@@ -7,7 +7,6 @@ Reply: people write the replies. Somebody's words above, a field to answer them 
 study needs. What they wrote is moderated before anybody reads it (`eqlab study replies`)."""
 
 import random
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -45,7 +44,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, ReplyR
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form, Writing
 from eqlab.core.grouping import group_means, grouped
-from eqlab.core.item_columns import ItemColumns, Repeated
+from eqlab.core.item_columns import ItemColumns, Repeated, small_numbers
 from eqlab.core.item_file import filled
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, ItemScore, Result, Table
@@ -150,7 +149,7 @@ def _items(replies: Sequence[GivenReply]) -> ItemColumns:
     """In columns: there are thousands, and what they show of their trials is the same for all repeats."""
     trials = {reply.trial.id: reply.trial for reply in replies}
     known = {trial: place for place, trial in enumerate(trials)}
-    places = array("I", [known[reply.trial.id] for reply in replies])
+    places = small_numbers([known[reply.trial.id] for reply in replies])
     keys = [trial.key for trial in trials.values()]
     return ItemColumns.made(
         len(replies),

@@ -72,7 +72,9 @@ def tokens(text: str) -> list[str]:
 
 
 def count_tokens(text: str) -> int:
-    return len(tokens(text))
+    chunks = _FULL_STOP.sub(" . ", text).split()
+    short = max(map(len, chunks), default=0) <= _LONG
+    return sum(map(_kept_count, chunks)) if short else len(tokens(text))
 
 
 def _chunk_tokens(chunk: str) -> tuple[str, ...]:
@@ -81,6 +83,7 @@ def _chunk_tokens(chunk: str) -> tuple[str, ...]:
 
 
 _kept = lru_cache(maxsize=8192)(_chunk_tokens)  # most of what is said are the same few thousand words
+_kept_count = lru_cache(maxsize=8192)(lambda chunk: len(_chunk_tokens(chunk)))
 
 
 def _words(piece: str) -> list[str]:
