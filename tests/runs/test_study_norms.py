@@ -5,9 +5,11 @@ import sqlite3
 
 import pytest
 from filled_studies import filled, opened, template_text
+from typer.testing import CliRunner
 from view_case import fill, prepared
 
 import eqlab as api
+from eqlab.cli.main import app
 from eqlab.core.text import percentile_sentence
 from eqlab.runs.score import results
 
@@ -73,3 +75,12 @@ def test_outside_its_analysis_a_study_says_who_is_counted(tmp_path):
     assert people.caveats[0] == "Not counted: 1 person whom a researcher has shut out."
     assert people.caveats[1].startswith("Everybody else who answered is counted here, also whom the plan leaves out;")
     assert people.caveats[1].endswith("'eqlab study analyze'.")
+
+
+def test_an_open_study_says_so_too(tmp_path):
+    where = studied(tmp_path, "eqbench")
+    with api.open_store(str(where)) as store:
+        (people,) = results(store, store.studies()[0].run)
+    assert people.caveats[0].startswith("Everybody who answered is counted here, also whom the study file leaves out;")
+    said = CliRunner().invoke(app, ["compare", "last", "--store", str(where)])
+    assert "also whom the study file leaves out" in " ".join(said.output.split())

@@ -422,6 +422,7 @@ def test_many_threads_open_a_store_of_the_first_version_at_once(tmp_path):
     old = gzip.decompress((Path(__file__).parent / "store_0_1.sql.gz").read_bytes()).decode()
     with sqlite3.connect(tmp_path / "old.db") as connection:
         connection.executescript(old)
+        connection.execute("UPDATE studies SET locked_at = NULL")
     connection.close()
 
     def work(number):

@@ -394,6 +394,8 @@ def test_a_seal_holds_while_the_study_goes_on_and_not_after_a_change(settled, cl
     for data in (stored_data(settled), exported_data(tmp_path / "out")):
         assert check_seal(seal, *data) == SealCheck(2, 0, 0, 0, 0, ())
     links, given = stored_data(settled)
+    (before,) = check_seal(seal, links[: seal["links"] - 1], given).broken
+    assert before.endswith("was it made before the seal?")
     back = {**given, one: [(trial, n, '{"rating": 3}', *when) for trial, n, _, *when in given[one]]}
     assert check_seal(seal, links, back).changed == 1
     hurried = {**given, one: [(*first, 0.1) for *first, _ in given[one]]}

@@ -315,8 +315,12 @@ def test_a_study_closed_early_is_final_too_and_says_so(settled, clock, tmp_path,
     assert "was closed on" in found.standing.reason
     assert "with 1 of 2 planned places filled" in found.standing.reason
     assert not [said for said in found.result.caveats if "preliminary" in said]
+    clock.now += 5
+    again = analyse(settled, "ada").standing  # looks after the end are told as such, as in a full study
+    assert (len(again.looks), again.later_looks) == (int(looked), 1)
     export_all(settled, tmp_path / "out", "ada")
     assert redo_script.analysed(tmp_path / "out") == {one}
+    assert exported_breaks(tmp_path / "out", 0.0) == []
 
 
 def test_a_look_before_anybody_has_answered_a_trial_is_none_at_results(settled, clock, tmp_path):

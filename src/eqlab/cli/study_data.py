@@ -237,6 +237,15 @@ def export(
     with begun_study(file, store, data) as participation:
         for path, rows in export_all(participation, output, labelled=form, say=print_text):
             print_text(f"{path}" + ("" if rows is None else f"  {many(rows, 'row')}"))
+        _say_if_under_way(participation, "an export")
+
+
+def _say_if_under_way(participation: "Participation", what: str) -> None:
+    from eqlab.study.results.analysis import current_standing
+
+    now = current_standing(participation)
+    if now.settled_at is None and now.done < now.planned:
+        print_text(f"! This is {what} of a study under way: of {many(now.planned, 'place')} {now.done} filled.")
 
 
 def publish(
@@ -266,6 +275,7 @@ def publish(
         done = read_audit(participation.store, participation.study.id)
         for path in release(participation, output, smallest, times=times, replies=replies):
             print_text(str(path))
+        _say_if_under_way(participation, "a release")
     if any(entry.action == "published" for entry in done):
         print_text(
             "! There is an earlier release of this study. People have other names in it, and the same answers: who has "

@@ -275,7 +275,8 @@ def _shown(host: str) -> str:
 def _print_status(now: "StudyStatus") -> None:
     from eqlab.cli.output import interval, number, print_rows
 
-    print_text(f"{now.title} (study '{now.study}'): {now.done} of {many(now.places, 'place')} done\n")
+    door = "" if now.door == "open" else f", {now.door}"
+    print_text(f"{now.title} (study '{now.study}'): {now.done} of {many(now.places, 'place')} done{door}\n")
     arms = [[arm.arm, *(str(n) for n in (arm.open, arm.held, arm.done, arm.extra))] for arm in now.arms]
     print_rows("", ["arm", "open", "held", "done", "extra"], arms, right=["open", "held", "done", "extra"])
     typer.echo("")

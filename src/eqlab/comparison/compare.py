@@ -28,6 +28,7 @@ from eqlab.core.answers import replaced
 from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import AGAINST_PLAIN, WORDINGS, Column, Estimate, Table
+from eqlab.core.runs import PEOPLE
 from eqlab.core.values import dataclass
 from eqlab.tables.cells import p_text
 
@@ -351,6 +352,7 @@ def caveats(found: Comparison, missing: str) -> list[str]:
     said += dict.fromkeys(
         text for entry in entries for text in replaced(entry.result.subject, entry.result.answered_as)
     )
+    said += dict.fromkeys(text for entry in entries for text in entry.result.caveats if entry.result.subject == PEOPLE)
     said += _rules(entries)
     if found.elsewhere:
         said.append(

@@ -250,11 +250,12 @@ def _of_study(known: Known, run: str) -> Iterator[str]:
             yield f"Not counted: {people(simulated, 'simulated')}."
         if shut_out:
             yield f"Not counted: {people(shut_out)} whom a researcher has shut out."
-        if study.locked_at is not None:
-            yield (
-                "Everybody else who answered is counted here, also whom the plan leaves out; the result of study "
-                f"'{study.id}' itself, and what it may be called: 'eqlab study analyze'."
-            )
+        everybody = "Everybody else" if simulated or shut_out else "Everybody"
+        rules = "study file" if study.locked_at is None else "plan"
+        yield (
+            f"{everybody} who answered is counted here, also whom the {rules} leaves out; the result of study "
+            f"'{study.id}' itself, and what it may be called: 'eqlab study analyze'."
+        )
 
 
 def _kept(known: Known, job: Job, context: StoreContext, revision: str) -> Kept | None:

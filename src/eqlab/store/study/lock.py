@@ -203,13 +203,13 @@ def standing(
     if settled is None and course.ruled and len(in_time) >= planned > 0:  # from before there was a chain
         settled = max(one.at for one in in_time)
     closed_early = course.end is not None and settled is None
-    early = tuple(filter(_early_look, course.looks))
+    early = tuple(filter(course.is_early, course.looks))
     close = ""
     if course.end is not None and closed_early:
         settled = course.end.at
         filled = f"{len(in_time)} of {many(planned, 'planned place')} filled"
         close = f"the study was closed on {moment(settled)} with {filled}"
-        if not reason and any(course.before(look, course.end) for look in early):
+        if not reason and early:
             reason = f"{close}, after somebody had looked at results"
     after = 0 if settled is None else sum(look.at >= settled for look in course.looks if look not in early)
     late = tuple(one.person for one in ends if one not in in_time)
@@ -255,6 +255,13 @@ class _Course:
     def before(self, entry: AuditEntry, other: AuditEntry) -> bool:
         """Whether something was done before something else: by the chain, for a clock can be set."""
         return self.place(entry) < self.place(other) if self.place(other) >= 0 else entry.at <= other.at
+
+    def is_early(self, look: AuditEntry) -> bool:
+        """Whether there were results to see, not yet all of them, and more could come. Looks from before it was kept
+        saw some."""
+        seen = look.detail.get("answered") != 0
+        part = look.detail.get("done", 0) < look.detail.get("planned", 0)
+        return seen and part and (self.end is None or self.before(look, self.end))
 
     @property
     def filled(self) -> bool:
@@ -365,12 +372,6 @@ def _relocked(lock: Lock, entries: Sequence[AuditEntry]) -> bool:
     return bool(made) and (lock.at, lock.sha256) not in made
 
 
-def _early_look(entry: AuditEntry) -> bool:
-    """Whether there were results to see, and not yet all. Looks from before it was kept saw some."""
-    seen = entry.detail.get("answered") != 0
-    return seen and bool(entry.detail.get("done", 0) < entry.detail.get("planned", 0))
-
-
 def differences(locked: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Where two plans differ, in words."""
     old, new = _flat(locked), _flat(now)
@@ -454,7 +455,7 @@ def untold(
         return []
     course = _course(standing.lock, links, entries, standing.planned)
     removed = _removed([one for one in told if one[0] in _TAKEN_OUT], course)
-    early = sum(map(_early_look, course.looks))
+    early = sum(map(course.is_early, course.looks))
     closed_early = course.end is not None and course.place(course.end) >= 0 and not course.filled
     objection = _objection(design.study.id, course, given, removed, plan)
     if not objection and removed.untold:

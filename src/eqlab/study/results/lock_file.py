@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import DataError
+from eqlab.core.plural import many
 from eqlab.core.runs import is_simulated
 from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
@@ -158,7 +159,11 @@ def check_seal(seal: Mapping[str, Any], links: Sequence[Link], given: Given, aga
     erased = gone & {link.mark for link in links if link.kind == "erased"}
     torn = broken(links)
     count = seal["links"]
-    if not torn and count and (len(links) < count or links[count - 1].link != seal["last_link"]):
+    if not torn and len(links) < count:
+        torn = [
+            f"its chain of events has {many(len(links), 'link')} and the seal {count}: was it made before the seal?"
+        ]
+    elif not torn and count and links[count - 1].link != seal["last_link"]:
         torn = [f"the first {count} links of the chain of events are not those of the seal"]
     torn += [line for line in against if line not in torn]
     same = sum(set(old.get(mark, ())) <= set(own) <= set(now.get(mark, ())) for mark, own in sealed.items())
