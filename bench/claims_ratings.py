@@ -285,3 +285,44 @@ def power(times: int) -> None:
         ("raters a group", "prompts", "gap, points", "said by 0.2", "said", "found"),
         rows,
     )
+
+
+def few_raters(times: int) -> None:
+    """How often arms that are alike are told apart by their shares of Good, where few people rate: by a bootstrap over
+    whole raters, as before, and by Wilson's interval over raters with Student's t."""
+    from eqlab.analysis.bootstrap import interval
+    from eqlab.benchmarks.rating.arm_shares import arm_shares
+    from eqlab.benchmarks.rating.rated import GivenRating
+
+    rows = Rows()
+    for raters, each, prompts, both in (
+        (3, 4, 4, False), (4, 10, 40, False), (6, 10, 20, False), (12, 10, 40, False), (30, 10, 40, False),
+        (4, 20, 10, True), (6, 20, 20, True), (12, 20, 40, True), (30, 20, 40, True),
+    ):  # fmt: skip
+        random = np.random.default_rng(100 * raters + each)
+        before = now = 0
+        for _ in range(times):
+            seen = max(1, raters * each // prompts // (2 if both else 1))
+            one = made_study(random, SIMULATED, prompts, seen, each, both=both)
+            given = [
+                GivenRating(arm, str(prompt), str(rater), value, "", "", 0)
+                for arm, rater, prompt, value in zip(one.arms, one.raters, one.prompts, one.values, strict=True)
+            ]
+            shares = arm_shares(given, sorted(set(one.arms)), lambda rating: rating.rater)
+            a, b = shares.arms
+            gap = shares.gap(a, b)
+            now += gap.low is not None and not gap.low <= 0 <= gap.high
+
+            def difference(totals: Any, shares: Any = shares, a: str = a, b: str = b) -> Any:
+                (one, _, n), (other, _, m) = shares._columns(totals, a), shares._columns(totals, b)
+                return 100 * (one / n - other / m)
+
+            with np.errstate(invalid="ignore", divide="ignore"):
+                drawn = interval(shares.samples, difference, totals=shares.totals)
+            before += drawn.low is not None and not drawn.low <= 0 <= drawn.high
+        rows.append((raters, each, prompts, "both" if both else "one", share(before, times), share(now, times)))
+    show(
+        f"Arms that are alike, told apart by their shares of Good: {times} studies a row",
+        ("raters an arm", "ratings each", "prompts", "arms a rater sees", "bootstrap over raters", "now"),
+        rows,
+    )

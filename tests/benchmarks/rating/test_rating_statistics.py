@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eqlab.benchmarks.rating.arm_shares import above_people
+from eqlab.benchmarks.rating.arm_shares import above_people, arm_shares
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.calibration import (
     JUDGE_LENGTH,
@@ -26,7 +26,7 @@ from eqlab.benchmarks.rating.calibration import (
 )
 from eqlab.benchmarks.rating.pairs import duels
 from eqlab.benchmarks.rating.powered import powered_difference, prediction_powered
-from eqlab.benchmarks.rating.rated import rated
+from eqlab.benchmarks.rating.rated import GivenRating, rated
 from eqlab.benchmarks.rating.trials import RATING, pairs, single
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import ReplyRow, Scored, Selection
@@ -484,3 +484,19 @@ def test_a_rated_arms_place_stands_in_the_table_and_in_words():
     assert "above people's replies" in found.tables[0].titles
     (said,) = place_sentences("some-model", found)
     assert re.fullmatch(r"chatgpt is rated above \d+ % \(\d+ to \d+\) of the 200 replies by people \(.*\)\.", said)
+
+
+@pytest.mark.parametrize(("both", "of_b"), [(False, (0, 1, 4)), (True, (0, 1, 4)), (False, (0, 0, 0))])
+def test_three_raters_do_not_tell_arms_apart_by_whom_they_happened_to_be(both, of_b):
+    """A bootstrap of three raters did in one study of seven whose arms were alike (`bench/claims.py few_raters`)."""
+    ratings = [
+        GivenRating(arm, str(prompt), f"{'' if both else arm}{rater}", 3 if prompt < good else 1, "", "", 0)
+        for arm, goods in (("a", (4, 4, 2)), ("b", of_b))
+        for rater, good in enumerate(goods)
+        for prompt in range(4)
+    ]
+    shares = arm_shares(ratings, ("a", "b"), lambda one: one.rater)
+    gap = shares.gap("a", "b")
+    assert gap.value == pytest.approx(100 * (10 - sum(of_b)) / 12)
+    assert gap.low < 0 or of_b == (0, 0, 0)
+    assert shares.good("b").high > 50  # three raters are three, not twelve ratings

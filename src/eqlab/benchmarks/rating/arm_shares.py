@@ -10,7 +10,7 @@ from msgspec import structs
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import draw_totals, interval, shared_totals
 from eqlab.analysis.contingency import Counts, count_ratings
-from eqlab.analysis.intervals import proportion_bounds, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, proportion_bounds, proportion_estimate, t_bounds
 from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
 from eqlab.benchmarks.rating.rated import GOOD, HUMAN, GivenRating
 from eqlab.core.results import HEAT, Estimate, Table, stacked, whiskers
@@ -31,13 +31,13 @@ class ArmShares:
     n_clusters: dict[str, int]
 
     def good(self, arm: str) -> Estimate:
+        """Wilson's interval over clusters, for it holds with few of them too (`bench/claims.py few_raters`)."""
+        good, _, n = self._columns(self.samples, arm)
+        hits = [each < own for own, of in zip(good, n, strict=True) for each in range(int(of))]
+        clusters = [place for place, of in enumerate(n) for _ in range(int(of))]
         counts = self.counts[arm]
-        name = f"P(Good), {arm}"
-        if counts.good in (0, counts.n):  # a bootstrap of what never varies has no width; Wilson's interval has
-            return structs.replace(
-                proportion_estimate(name, counts.good, counts.n), note="Wilson: every rating was the same"
-            )
-        return self._estimate(name, lambda totals: 100 * self._share(totals, arm), counts.n, unit="%", digits=1)
+        note = "Wilson: every rating was the same" if counts.good in (0, counts.n) else ""
+        return clustered_share(f"P(Good), {arm}", hits, clusters, note=note)
 
     def highest(self) -> Estimate:
         """The best arm's share, under a name that does not depend on which it is."""
@@ -61,15 +61,20 @@ class ArmShares:
         return self._estimate(name, lambda totals: self._mean(totals, arm) - self._mean(totals, reference), n)
 
     def gap(self, arm: str, reference: str) -> Estimate:
-        """Difference in P(Good), in points."""
-        n = self.counts[arm].n + self.counts[reference].n
-        return self._estimate(
-            f"P(Good), {arm} − {reference}",
-            lambda totals: 100 * (self._share(totals, arm) - self._share(totals, reference)),
-            n,
-            unit="points",
-            digits=1,
-        )
+        """Difference in P(Good), in points. Its interval comes from the two arms' own where each rater belongs to one
+        (Zou & Donner 2008), else from what each rater adds to it, with Student's t."""
+        one, other = self.good(arm), self.good(reference)
+        gap = (one.value or 0.0) - (other.value or 0.0)
+        bounds: tuple[float | None, float | None] = (None, None)
+        if len(self.samples) > 1:
+            bounds = _difference(one, other)
+        elif (clusters := len(self.samples[0])) > 1:
+            shares = [self._columns(self.samples, each) for each in (arm, reference)]
+            own, against = (100 * (good - good.sum() / n.sum() * n) / n.sum() for good, _, n in shares)
+            if spread := math.sqrt(((own - against) ** 2).sum() * clusters / (clusters - 1)):
+                low, high = t_bounds(gap, spread, clusters - 1)
+                bounds = max(-100.0, low), min(100.0, high)
+        return Estimate(f"P(Good), {arm} − {reference}", gap, one.n + other.n, None, *bounds, "points", digits=1)
 
     def gain(self, arm: str, reference: str) -> Estimate:
         """Percent more Good, the study's measure."""
@@ -104,6 +109,15 @@ class ArmShares:
     def _mean(self, totals: Sequence[Floats], arm: str) -> Floats:
         _, total, n = self._columns(totals, arm)
         return np.asarray(total / n)
+
+
+def _difference(one: Estimate, other: Estimate) -> tuple[float | None, float | None]:
+    if None in (one.value, one.low, one.high, other.value, other.low, other.high):
+        return None, None
+    a, low_a, high_a, b, low_b, high_b = (
+        float(each or 0.0) for each in (one.value, one.low, one.high, other.value, other.low, other.high)
+    )
+    return a - b - math.hypot(a - low_a, high_b - b), a - b + math.hypot(high_a - a, b - low_b)
 
 
 def arm_shares(

@@ -319,7 +319,7 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
             *((_clustering(usable, shares),) if raters > 1 else ()),
             *((shared,) if (shared := several_raters(usable)) else ()),
         ),
-        caveats=(*_caveats(raters, why, fitted), *unread_caveats(ratings)),
+        caveats=(*_caveats(min(shares.n_clusters.values(), default=0), why, fitted), *unread_caveats(ratings)),
         rules={"raters": raters},
         others=OfOthers("Empathy", "replies called Good", shares_of(table), HUMAN, above=above),
         why_no_points=WHY_NO_POINTS,
@@ -490,9 +490,11 @@ def _clustering(ratings: Sequence[GivenRating], shares: ArmShares) -> Table:
 
 
 def _caveats(raters: int, why: str, fitted: Decision | None) -> tuple[str, ...]:
+    """`raters`: of the arm that has fewest."""
     said = [FOLLOWS]
-    if raters < 10:
-        said.append(f"{many(raters, 'rater is', 'raters are')} few: bootstrap intervals over so few are too narrow.")
+    if 0 < raters < 10:
+        few = many(raters, "rater of an arm is", "raters of an arm are")
+        said.append(f"{few} few: intervals of means and gains over so few are too narrow.")
     if why and fitted is None:
         said.append(f"No mixed model: {why}")
     elif fitted is not None and PROMPT in fitted.left_out:
