@@ -395,6 +395,30 @@ def test_gold_items_need_one_form_and_an_answer_that_exists(make):
         make("eqbench", arms=(), top="limit = 10", tables=GOLD)
 
 
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", ["blue", "green", "red", "yellow"]), ("de", ["blau", "grün", "rot", "gelb"])],
+)
+def test_a_check_shows_and_orders_no_answer_to_an_item(make, language, words):
+    """Where every item has choices of its own, those of the first would tell people how to answer it."""
+    design = make("emobench", language=language, arms=())
+    asked = {text for one in design.trials.values() if one.benchmark == "emobench" for text in shown_on(one)}
+    assert [dict(page.form.scales[0].anchors)[page.key["right"]["check"]] for page in design.attention] == words
+    assert all(word in page.stimulus for word, page in zip(words, design.attention, strict=True))
+    assert not asked & {text for page in design.attention for text in shown_on(page)}
+
+
+def test_a_check_has_the_trials_own_scale_where_all_have_the_same(make):
+    """Nobody tells it by its form then."""
+    design = make("seceu", arms=())
+    first = design.batches[0].trials[0].form.scales[0]
+    assert {page.form.scales for page in design.attention} == {(first,)}
+
+
+def shown_on(page):
+    return [text for scale in page.form.scales for text in (scale.text, *dict(scale.anchors).values())]
+
+
 def test_time_and_pages_count_what_is_added(make):
     plain = overview(make("rating"))
     more = overview(make("rating", tables=GENDER + GOLD.replace("attention = 0", "attention = 2")))
