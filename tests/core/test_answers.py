@@ -1,4 +1,4 @@
-from eqlab.core.answers import Answer, final
+from eqlab.core.answers import Answer, final, replaced
 
 
 def attempt(number, status):
@@ -18,3 +18,9 @@ def test_without_a_good_one_the_last_that_was_answered_counts():
 def test_nothing_answered():
     assert final([attempt(1, "error"), attempt(2, "error")]).attempt == 2
     assert final([]) is None
+
+
+def test_people_who_talk_with_models_are_no_model_that_was_replaced():
+    seen = {"llama3.2": 31, "qwen3": 25}
+    assert not [*replaced("people", seen), *replaced("person:1", seen)]
+    assert len([*replaced("model:llama3.2", seen)]) == 2

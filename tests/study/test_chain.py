@@ -486,6 +486,37 @@ def test_a_registration_names_the_arms_and_the_very_contrasts_that_are_made(tmp_
     assert ("Holm's correction over all 2" in told["analyses"]) == (len(done) == 2)
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("emobench", ["what helps most?", "choice: one of 4 answers", "emotion: one of 6 answers", "cause: one of 4"]),
+        ("seceu", ["A story and four feelings", "4 times a number from 0 to 10, 10 in all"]),
+        ("eqbench", ["4 times a number from 0 to 10;"]),
+    ],
+)
+def test_a_registration_names_every_measure_and_no_words_of_an_item(tmp_path, kind, said):
+    """It had the first item's question and choices, which a release withholds, and not the other tasks."""
+    store = Store(str(tmp_path / "store.db"))
+    design = made(tmp_path, store, kind, arms=())
+    store.close()
+    told = {question.key: question.answer for question in questions(design, PlanStanding(False, "x", None, None))}
+    assert all(words in told["measures"] for words in said)
+    scales = [scale for trial in design.batches[0].trials for scale in trial.form.scales]
+    own = {scale.text for scale in scales} | {text for scale in scales for _, text in scale.anchors if len(text) > 20}
+    own -= {text for text in own if "possible" in text}
+    assert own
+    assert not [text for text in own if text in told["measures"]]
+
+
+def test_a_registration_names_what_every_item_is_asked(tmp_path):
+    write_replies(tmp_path)
+    store = Store(str(tmp_path / "store.db"))
+    design = made(tmp_path, store, "rating", tables=TWO_SCALES)
+    store.close()
+    told = {question.key: question.answer for question in questions(design, PlanStanding(False, "x", None, None))}
+    assert "- Is it warm? (1 to 5; 1 = no; 5 = yes)\n- Is it apt? (1 to 5; 1 = no; 5 = yes)" in told["measures"]
+
+
 def test_a_registration_does_not_deny_data_that_were_erased(make_participation, tmp_path):
     """Analysed, erased, and only then locked: "No data" would be a lie for the registry."""
     participation = make_participation(batches=1)

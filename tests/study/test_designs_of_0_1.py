@@ -1,5 +1,7 @@
 """Studies that began with 0.1 keep their pages: the hash of everything they ask, written down before 0.2 was begun."""
 
+from dataclasses import replace
+
 import pytest
 
 from eqlab.store.study.studies import check_begun, create_study
@@ -61,3 +63,23 @@ def test_a_study_of_0_1_has_the_pages_it_began_with(kind, language, tmp_path, st
     create_study(store, older, "", "0.1.0", {})
     assert open_study(path, store)[1].sha256 == older.sha256
     check_begun(store, open_study(path, store)[1])
+
+
+@pytest.mark.parametrize(
+    ("language", "pages"),
+    [
+        ("en", "6f4b934f3d2dcd93fc23246bd27919062d8214e97aab20d87b32ebb02d80cc0b"),
+        ("de", "d491f70359c20b9ed364c3500eec7097bb5ed50ab70de04b97a97c1821527c0b"),
+    ],
+)
+def test_a_study_of_0_2_keeps_checks_that_had_the_choices_of_an_item(language, pages, tmp_path, store):
+    path = tmp_path / "study.toml"
+    path.write_text(f'id = "choices"\nkind = "emobench"\nlimit = 12\n{COMMON.format(language=language)}')
+    new = open_study(path, store)[1]
+    assert new.sha256 != pages
+    study = replace(new.study, id=f"emobench-{language}")
+    older = design_of(replace(study, checks=replace(study.checks, question="", choices=())), store)
+    assert older.sha256 == pages
+    path.write_text(path.read_text().replace('"choices"', f'"emobench-{language}"'))
+    create_study(store, older, "", "0.2.0", {})
+    assert open_study(path, store)[1].sha256 == pages

@@ -11,6 +11,7 @@ from made_studies import made, rehearsed, study_text, write_replies
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.studied import Analysed, StudyKind, Worded
 from eqlab.store.store import Store
+from eqlab.store.study.lock import PlanStanding
 from eqlab.study import kinds
 from eqlab.study.file import read_study
 from eqlab.study.overview import overview, power_of, warnings
@@ -393,6 +394,41 @@ def test_gold_items_need_one_form_and_an_answer_that_exists(make):
         make("rating", tables=GOLD.replace("[1]", "[4]"))
     with pytest.raises(UsageError, match="different forms"):
         make("eqbench", arms=(), top="limit = 10", tables=GOLD)
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", ["blue", "green", "red", "yellow"]), ("de", ["blau", "grün", "rot", "gelb"])],
+)
+def test_a_check_shows_and_orders_no_answer_to_an_item(make, language, words):
+    """Where every item has choices of its own, those of the first would tell people how to answer it."""
+    design = make("emobench", language=language, arms=())
+    asked = {text for one in design.trials.values() if one.benchmark == "emobench" for text in shown_on(one)}
+    assert [dict(page.form.scales[0].anchors)[page.key["right"]["check"]] for page in design.attention] == words
+    assert all(word in page.stimulus for word, page in zip(words, design.attention, strict=True))
+    assert not asked & {text for page in design.attention for text in shown_on(page)}
+
+
+def test_a_check_has_the_trials_own_scale_where_all_have_the_same(make):
+    """Nobody tells it by its form then."""
+    design = make("seceu", arms=())
+    first = design.batches[0].trials[0].form.scales[0]
+    assert {page.form.scales for page in design.attention} == {(first,)}
+
+
+def shown_on(page):
+    return [text for scale in page.form.scales for text in (scale.text, *dict(scale.anchors).values())]
+
+
+def test_of_peoples_replies_nothing_but_the_headline_is_confirmatory_and_no_judge_is_named(make):
+    """A judge is refused replies that nobody has moderated, and the registration plans no table of marks."""
+    design = make("reply", arms=(), top="limit = 12")
+    found = analysis.analyse_roll(design, rehearsed(design, 2, 30.0), PlanStanding(True, "for a test", None, None))
+    assert [table.title for table in found.result.tables if "Care" in table.title] == [
+        "Exploratory: Care of the replies"
+    ]
+    assert not any("eqlab judge" in caveat for caveat in found.result.caveats)
+    assert any("eqlab study replies" in caveat for caveat in found.result.caveats)
 
 
 def test_time_and_pages_count_what_is_added(make):

@@ -294,9 +294,16 @@ def test_the_plan_decides_at_its_own_level(design):
     made_of = PeopleResult(found.result, (replace(one, p=0.03, p_holm=0.03),))
     (shown,) = find_kind("talk").recovered(strict, Truth(12.0), made_of)
     assert shown.told is False  # its 95 % interval leaves out 0
+    change = next(estimate for estimate in found.result.estimates if estimate.name == "change of emotion")
+    assert (change.n, change.of) == (found.result.headline.n, "people")  # one persona, "own": it was "n = 1"
+    assert change.low < change.value < change.high
     asked = next(question for question in questions(strict, found.standing) if question.key == "analyses")
     assert asked.answer.startswith(f"'{one.arm}' against '{one.reference}': final emotion, one value a person")
     assert "alpha = 0.01. The headline" in asked.answer
+    measures = next(question for question in questions(strict, found.standing) if question.key == "measures")
+    rated = {scale.text for batch in strict.batches for trial in batch.trials[1::2] for scale in trial.form.scales}
+    assert rated
+    assert all(text in measures.answer for text in {"How do you feel right now?"} | rated)
 
 
 def test_who_listens_compares_no_arms_and_plans_none(design):

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.values import dataclass
 
 Status = Literal["ok", "unparseable", "refused", "error"]
@@ -136,6 +137,8 @@ def replaced(asked: str, seen: Mapping[str, int]) -> Iterator[str]:
     """In words, whatever speaks for another model than the one asked for, or for several. A dated name of the same
     model (gpt-4o, gpt-4o-2024-08-06) is no alarm. `asked` is a spec, or a subject."""
     spec = spec_of(asked)
+    if spec == PEOPLE or spec.startswith(PERSON):  # models have a part in their talks
+        return
     if len({name.lower() for name in seen}) > 1:
         yield f"{spec} was replaced during the run: it answered as {in_words(seen)}."
     for name in sorted(seen):

@@ -115,6 +115,10 @@ class Checks:
     """Trials that a person gets once more near the end, to see whether they answer alike."""
     gold: tuple[Gold, ...] = field(default=(), metadata=LATE)
     """Put among every person's trials, all of them."""
+    question: str = field(default="", metadata=NOT_TOLD)
+    choices: tuple[str, ...] = field(default=(), metadata=NOT_TOLD)
+    """What an instructed item asks where every item has choices of its own: words that answer none of them. Empty: the
+    first item's, as in studies begun with 0.2."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def _answered(
     found = replace(
         result,
         items=_with_shown(result.items, seen),
-        answered_as=dict(names.get("", {})),
+        answered_as={} if subject == PEOPLE else dict(names.get("", {})),
         caveats=(*_replaced(subject, seats, names), *result.caveats),
         usage=usage_of(attempts, model, config) if model else result.usage,
     )

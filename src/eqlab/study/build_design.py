@@ -139,6 +139,8 @@ def _as_begun(study: Study, text: str, store: Store, data: Path | None, path: Pa
     studies = [study]
     if study.language != "en":  # begun with 0.1, whose trials had English words in every language
         studies.append(read_study(text, path.name, words="en"))
+    # begun with 0.2, whose checks had the first item's choices
+    studies += [replace(one, checks=replace(one.checks, question="", choices=())) for one in studies]
     for until in chain((at,), _other_times(study, store, path.parent, at)):
         for one in studies:
             said: list[str] = []

@@ -35,7 +35,7 @@ from eqlab.core.toml_file import Section, bad_text, check_different, read_key, r
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.study.kinds import find_kind, kind_names
 from eqlab.study.panels import PANELS
-from eqlab.study.texts import languages
+from eqlab.study.texts import Texts, languages
 from eqlab.study.texts import load as load_texts
 
 _TABLES = (
@@ -87,7 +87,7 @@ def _study(top: Section, words: str) -> Study:
         tutorial=_tutorial(top.table("tutorial", ("text", "tries", "question"))),
         checks=_checks(
             top.table("checks", ("attention", "least_seconds", "instruction", "repeat", "gold")),
-            texts.words["instruction"],
+            texts,
         ),
         places=_places(top, form),
         pay=_pay(top.table("pay", ("currency", "per_hour", "reward", "fee"))),
@@ -255,10 +255,10 @@ def _tutorial(table: Section) -> Tutorial:
     return Tutorial(text, tuple(questions), table.whole("tries", 2, 1, 10))
 
 
-def _checks(table: Section, instruction: str) -> Checks:
-    """`instruction`: what an instructed item says unless the file says it."""
+def _checks(table: Section, texts: Texts) -> Checks:
+    """`texts`: what an instructed item says unless the file says it."""
     default = Checks()
-    instruction = table.text("instruction", instruction)
+    instruction = table.text("instruction", texts.words["instruction"])
     if "{answer}" not in instruction and isinstance(table.values.get("instruction"), str):
         table.wrong("instruction", "does not say what to choose (write {answer} where the answer goes)")
     return Checks(
@@ -267,6 +267,8 @@ def _checks(table: Section, instruction: str) -> Checks:
         instruction,
         table.whole("repeat", 0, 0, 20),
         _gold(table),
+        texts("check_question"),
+        tuple(word.strip() for word in texts("check_choices").split(",")),
     )
 
 

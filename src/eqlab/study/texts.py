@@ -19,6 +19,8 @@ from eqlab.core.values import dataclass
 EMOTION = "emotion_"
 """Begins the key of an emotion's name among the words of a kind."""
 _FOLDER = files("eqlab.study") / "languages"
+_LATER = ("check_question", "check_choices")
+"""Words that came after users may have translated the rest: English where a file lacks them."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def english_words() -> Mapping[str, str]:
 
 def _texts(top: Section, english: Mapping[str, str]) -> Texts:
     """Every word that English has, with the same places to fill in."""
-    checked = {key: top.text(key) for key in english}
+    checked = {key: top.text(key, english[key] if key in _LATER else None) for key in english}
     words = {key: str(top.values.get(key, text)) for key, text in checked.items()}  # with the blanks at their ends
     for key, text in words.items():
         if top.has(key) and slots(text) != slots(english[key]):

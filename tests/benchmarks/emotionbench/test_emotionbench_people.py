@@ -72,7 +72,9 @@ def test_people_who_feel_have_the_headline_of_models_and_count_as_people():
     assert sum(item.points for item in found.items) / 32 == pytest.approx(found.headline.value)
     single = next(e for e in found.estimates if e.name == "Concordance of single people")
     assert (single.value, single.n) == (100, 96)
-    assert any("3.0 people per situation are few" in caveat for caveat in found.caveats)
+    assert any("Few people per situation (3.0)" in caveat for caveat in found.caveats)
+    assert "times as far as the published people" in found.sentence  # and no caveat that they are not compared
+    assert not any("Not compared" in caveat for caveat in found.caveats)
 
 
 def test_people_whom_nothing_moves_get_nothing():

@@ -51,6 +51,18 @@ def instructed(
     return tuple(pages)
 
 
+def check_scale(checks: "Checks", trials: Iterable[Trial]) -> Scale:
+    """What instructed items are asked on: the trials' own first scale where all have the same, else words that answer
+    no item. A check on an item's own question would tell people how to answer it."""
+    scales = [trial.form.scales[0] for trial in trials]
+    asked = {
+        (one.low, one.high, one.text if one.anchors else "", frozenset(dict(one.anchors).values())) for one in scales
+    }
+    if len(asked) == 1 or not checks.choices:
+        return scales[0]
+    return Scale("check", checks.question, 1, len(checks.choices), tuple(enumerate(checks.choices, start=1)))
+
+
 def _reads(scale: Scale, value: int) -> str:
     return dict(scale.anchors).get(value, str(value))
 
@@ -103,8 +115,8 @@ class BenchmarkStudy:
             for turn in range(orders)
             for number, batch in enumerate(dealt)
         )
-        first = batches[0].trials[0].form.scales[0]
-        checks = instructed(study.checks, first, _answers(first))
+        scale = check_scale(study.checks, (trial for batch in batches for trial in batch.trials))
+        checks = instructed(study.checks, scale, _answers(scale))
         return StudyPages(batches, checks, people_per_batch=people // orders)
 
     def warnings(self, design: "Design") -> Iterable[str]:

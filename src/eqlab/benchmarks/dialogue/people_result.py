@@ -2,7 +2,7 @@
 they felt with each model, how they left, and how they rated the whole."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Any
@@ -58,7 +58,8 @@ def people_result(scored: Sequence[Scored], options: Mapping[str, Any], referenc
         valid=bool(felt),
         estimates=(
             *(level([talk for talk in felt if talk.arm == arm], f"final emotion, {arm}") for arm in arms),
-            *(estimate for estimate in of_models.estimates(talks, felt)),
+            level(felt, of_models.CHANGE, lambda talk: float((talk.final or 0) - talk.start), (-100.0, 100.0)),
+            *(estimate for estimate in of_models.estimates(talks, felt) if estimate.name != of_models.CHANGE),
         ),
         counts=of_models.counts(talks),
         items=tuple(
@@ -96,22 +97,31 @@ def arm_names(talks: Sequence[Talked], reference: str) -> list[str]:
     return sorted({talk.arm for talk in talks}, key=lambda arm: (arm != reference, arm))
 
 
-def level(felt: Sequence[Talked], name: str = of_models.FELT) -> Estimate:
+def _final(talk: Talked) -> float:
+    return float(talk.final or 0)
+
+
+def level(
+    felt: Sequence[Talked],
+    name: str = of_models.FELT,
+    measure: Callable[[Talked], float] = _final,
+    bounds: tuple[float, float] = _BOUNDS,
+) -> Estimate:
     """The mean over people, each with the mean of their talks. Where people and personas are crossed, the interval is
     over both as random (REML), so that it holds for others of both; else over people."""
-    people = group_means((talk.person, float(talk.final or 0)) for talk in felt)
-    simple = structs.replace(mean_estimate(name, list(people.values()), digits=1, bounds=_BOUNDS), of="people")
-    finals = [float(talk.final or 0) for talk in felt]
+    people = group_means((talk.person, measure(talk)) for talk in felt)
+    simple = structs.replace(mean_estimate(name, list(people.values()), digits=1, bounds=bounds), of="people")
+    values = [measure(talk) for talk in felt]
     personas = {talk.persona for talk in felt}
-    if len(personas) < 2 or len(felt) <= len(people) or len(set(finals)) < 2 or simple.value is None:
+    if len(personas) < 2 or len(felt) <= len(people) or len(set(values)) < 2 or simple.value is None:
         return simple
     factors = {"person": [talk.person for talk in felt], "persona": [talk.persona for talk in felt]}
-    fitted = variances(finals, factors)
+    fitted = variances(values, factors)
     effect = fitted.effect({"mean": 1.0}) if fitted else None
     if effect is None:
         return simple
     reach = (effect.high - effect.low) / 2
-    low, high = max(_BOUNDS[0], simple.value - reach), min(_BOUNDS[1], simple.value + reach)
+    low, high = max(bounds[0], simple.value - reach), min(bounds[1], simple.value + reach)
     return structs.replace(simple, se=effect.se, low=low, high=high, note="over people and personas")
 
 

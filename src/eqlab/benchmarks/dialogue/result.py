@@ -198,6 +198,7 @@ def _told(width: float | None) -> str:
 
 
 FELT = "final emotion"
+CHANGE = "change of emotion"
 UNFELT = "fixed lines tell no feeling: name a speaker (--speaker SPEC), or have the talks rated (eqlab judge)"
 _BOUNDS = (0.0, 100.0)
 _ENDS = {
@@ -334,7 +335,7 @@ def estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate
     gains = group_means((talk.persona, float((talk.final or 0) - talk.start)) for talk in felt)
     words = [len(one.text.split()) for talk in talks for one in talk.said if one.seat == "listener"]
     return (
-        mean_estimate("change of emotion", list(gains.values()), digits=1, bounds=(-100.0, 100.0)),
+        mean_estimate(CHANGE, list(gains.values()), digits=1, bounds=(-100.0, 100.0)),
         proportion_estimate("success", sum(talk.outcome == "success" for talk in over), len(over)),
         proportion_estimate("failure", sum(talk.outcome == "failure" for talk in over), len(over)),
         mean_estimate("replies per talk", [float(talk.replies) for talk in talks if talk.end], digits=1),

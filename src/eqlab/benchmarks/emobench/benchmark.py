@@ -28,7 +28,7 @@ from eqlab.benchmarks.common.choices import (
     read_choices,
 )
 from eqlab.benchmarks.common.outcome import count_outcomes, is_valid, not_answered_yet
-from eqlab.benchmarks.common.people import Knowers, instructed, knows, template
+from eqlab.benchmarks.common.people import Knowers, check_scale, instructed, knows, template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.emobench.items import (
     APPLICATION_FILE,
@@ -268,7 +268,7 @@ class EmoBenchStudy:
         groups = [scenario.category for scenario in chosen]
         dealt = balanced_batches(trials, groups, study.places.batch_size, study.seed)
         batches = tuple(Batch(ARM, number, tuple(own)) for number, own in enumerate(dealt))
-        scale = batches[0].trials[0].form.scales[0]
+        scale = check_scale(study.checks, (trial for batch in batches for trial in batch.trials))
         return StudyPages(batches, instructed(study.checks, scale, tuple(range(scale.low, scale.high + 1))))
 
     def _page(self, scenario: Scenario, options: EmoBenchOptions, seed: int, order: int) -> Trial:

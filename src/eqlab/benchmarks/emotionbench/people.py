@@ -319,7 +319,7 @@ def _sentence(
         text = (
             f"{who}: given two situations, the better mood is reported in the better one {headline.value:.1f} % of the "
             f"time{chance(headline)}; "
-            f"{verdict(headline)}.{companions(three, 'On average they are')}"
+            f"{verdict(headline)}.{companions(three, 'On average they are', 'the published people')}"
         )
     if any(one.mean_gap.value is not None for one in agreements):
         text += f" Their changes differ from those of the published people by {mean_gaps(agreements)}."
@@ -338,11 +338,12 @@ def _caveats(
         said.append("The published people had other texts of the same factors.")
     if norms is None and options.instrument == "PANAS":
         said.append(
-            "Not compared with the published people: give the study the option people = yes (needs their data)."
+            "Compared with the published people over all factors only: for each factor by itself give the study the "
+            "option people = yes (needs their data)."
         )
     each = len(found.people.where) / len(found.people.places) if found.people.places else 0.0
     if three and each < FEW_EACH:
-        said.append(f"{each:.1f} people per situation are few: their noise lowers the concordance.")
+        said.append(f"Few people per situation ({each:.1f}): their noise lowers the concordance.")
     if 0 < found.n_people < 10:
         said.append(
             f"{many(found.n_people, 'person is', 'people are')} few: intervals are wide and single factors say little."

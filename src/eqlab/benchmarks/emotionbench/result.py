@@ -236,12 +236,12 @@ def verdict(headline: Estimate) -> str:
     return "this cannot be told apart from chance"
 
 
-def companions(three: ThreeNumbers, verb: str) -> str:
+def companions(three: ThreeNumbers, verb: str, people: str = "people") -> str:
     """The other two numbers in words; those that are undefined are left out."""
     said = []
     move, true = three.movement, three.profile.true
     if move.value is not None:
-        said.append(f"moved {move.value:.2f} times as far as people{_bounds(move)}")
+        said.append(f"moved {move.value:.2f} times as far as {people}{_bounds(move)}")
     if true.value is not None:
         said.append(
             f"by the same factors with r = {true.value:.2f}{_bounds(true)} without measurement error "

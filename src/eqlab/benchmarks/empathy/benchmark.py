@@ -101,7 +101,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         counts=count_outcomes([reply.status for reply in replies]),
         items=_items(replies),
         item_range=(1.0, 3.0),
-        caveats=_caveats(replies, replied),
+        caveats=_caveats(subject, replies, replied),
         tables=_tables(replied, columns) if len(replied) > 1 else (),
     )
 
@@ -189,8 +189,12 @@ def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate, refu
     )
 
 
-def _caveats(replies: Sequence[GivenReply], replied: Sequence[GivenReply]) -> tuple[str, ...]:
-    said = ["Length and manners say nothing about empathy: only raters can. 'eqlab judge MODEL --on RUN' asks a judge."]
+def _caveats(subject: str, replies: Sequence[GivenReply], replied: Sequence[GivenReply]) -> tuple[str, ...]:
+    said = ["Length and manners say nothing about empathy: only raters can."]
+    if subject == PEOPLE:  # nobody may judge them before somebody has moderated them
+        said[0] += " 'eqlab study replies FILE' writes the replies to a table, for a moderator and then for raters."
+    else:
+        said[0] += " 'eqlab judge MODEL --on RUN' asks a judge."
     cut = sum(reply.answer is not None and reply.answer.finish == "length" for reply in replies)
     if cut:
         said.append(
@@ -433,7 +437,7 @@ class ReplyStudy:
             f"{many(len(written), 'reply', 'replies')}; {many(marked, 'carries', 'carry')} a mark for the moderator."
         )
         found = replace(base, headline=headline, estimates=(headline,), sentence=sentence, title="Replies by people")
-        return PeopleResult(found, planned=(_marks_table(marks),))
+        return PeopleResult(found, exploratory=(_marks_table(marks),))
 
     def recovered(self, design: Design, truth: Truth, people_result: PeopleResult) -> Sequence[Recovered]:
         headline = people_result.result.headline

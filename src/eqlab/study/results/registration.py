@@ -2,12 +2,15 @@
 answers made of the study file and the lock; as text to paste and as JSON to upload."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from eqlab.benchmarks.registry import load
 from eqlab.core.design import Design
-from eqlab.core.forms import Scale
+from eqlab.core.forms import Field, Form, Scale
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.studied import Planning
 from eqlab.core.values import dataclass
@@ -74,15 +77,60 @@ def _hypotheses(design: Design) -> str:
 
 
 def _measures(design: Design) -> str:
-    first = next(trial for batch in design.batches for trial in batch.trials)
-    title = form_of(design).title
-    lines = [f"{title[:1].upper()}{title[1:]}."]
-    for field in first.form.fields:
-        span = f" ({field.low} to {field.high}{_anchors(field)})" if isinstance(field, Scale) else ""
-        lines.append(f"- {field.text}{span}")
+    """Every question that the trials ask. Of items that word their own only the kind is told: a registry is public, and
+    their words may not be ours to pass on."""
+    title, benchmark = form_of(design).title, load(form_of(design).benchmark)
+    lines, asks = [f"{title[:1].upper()}{title[1:]}."], getattr(benchmark, "asks", "")
+    trials = [trial for batch in design.batches for trial in batch.trials]
+    for alike in grouped((_shape(trial.form), trial) for trial in trials).values():
+        forms = grouped((_words(trial.form), trial.form) for trial in alike)
+        items = {trial.items for trial in alike}
+        if 2 * len(forms) <= len(items) or (design.talks and len(forms) == 1):
+            lines += [f"- {_asked(field, same)}" for same in forms.values() for field in same[0].fields]
+        else:
+            lines += [asks] if asks and asks not in lines else []
+            lines += [f"- {line}" for line in _in_general([trial.form for trial in alike])]
     if design.study.instruments:
         lines.append(f"Questionnaires before that: {', '.join(design.study.instruments)}.")
-    return "\n".join(lines)
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _shape(form: Form) -> tuple[object, ...]:
+    return form.total, *((type(one), *((one.low, one.high) if isinstance(one, Scale) else ())) for one in form.fields)
+
+
+def _words(form: Form) -> frozenset[tuple[object, ...]]:
+    """What a form says, in whatever order."""
+    return frozenset(
+        (one.text, frozenset(dict(one.anchors).values()) if isinstance(one, Scale) else ()) for one in form.fields
+    )
+
+
+def _asked(field: Field, forms: Sequence[Form]) -> str:
+    if not isinstance(field, Scale):
+        return field.text
+    same = {one.anchors for form in forms for one in form.scales if one.text == field.text}
+    if len(same) > 1:
+        return f"{field.text} (one of, in a drawn order: {', '.join(sorted(dict(field.anchors).values()))})"
+    return f"{field.text} ({field.low} to {field.high}{_anchors(field)})"
+
+
+def _in_general(forms: Sequence[Form]) -> Iterator[str]:
+    """One line for all fields of a kind; with its key where that is the same on every form."""
+    kinds: list[str] = []
+    for place, field in enumerate(forms[0].fields):
+        keys = {form.fields[place].key for form in forms}
+        name = f"{field.key}: " if len(keys) == 1 and len(forms) > 1 else ""
+        if not isinstance(field, Scale):
+            kinds.append(f"{name}an answer in words")
+        elif len(field.anchors) == field.high - field.low + 1:
+            kinds.append(f"{name}one of {len(field.anchors)} answers")
+        else:
+            kinds.append(f"{name}a number from {field.low} to {field.high}")
+    points = "" if forms[0].total is None else f", {forms[0].total} in all"
+    for kind, count in Counter(kinds).items():
+        times = f"{count} times " if count > 1 else ""
+        yield f"{times}{kind}{points}; the words are each item's own"
 
 
 def _anchors(scale: Scale) -> str:
