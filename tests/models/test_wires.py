@@ -141,7 +141,7 @@ FORM = prompted("x", schema=SCHEMA)
         ("openai_chat", None, 400, "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default (1) value is supported.", "temperature", Adaptation("drop", "temperature")),
         ("openai_chat", None, 422, [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}], None, Adaptation("drop", "seed")),
         ("openai_chat", None, 400, "max_tokens is too large: 256. This model supports at most 128 completion tokens, whereas you provided 256.", "max_tokens", Adaptation("limit", "room", "128")),
-        ("openai_chat", None, 400, "'max_tokens' or 'max_completion_tokens' is too large: 256. This model's maximum context length is 512 tokens and your request has 412 input tokens (256 > 512 - 412).", None, Adaptation("limit", "room", "90")),
+        ("openai_chat", None, 400, "'max_tokens' or 'max_completion_tokens' is too large: 256. This model's maximum context length is 512 tokens and your request has 412 input tokens (256 > 512 - 412).", None, Adaptation("limit", "room", "100")),
         ("openai_chat", EFFORT, 400, "Unsupported value: 'minimal' is not supported with the 'gpt-5.1' model. Supported values are: 'none', 'low', 'medium', and 'high'.", "reasoning_effort", Adaptation("way", "effort", "none")),
         ("openai_chat", None, 404, "This model is only supported in v1/responses and not in v1/chat/completions.", "model", Adaptation("wire", "dialect", "openai_responses")),
         ("openai_chat", prompted("x", "s"), 400, "Unsupported value: 'messages[0].role' does not support 'system' with this model.", "messages[0].role", Adaptation("way", "system", "user")),
@@ -167,6 +167,33 @@ def test_what_a_server_refuses_is_learnt_from_its_own_words(name, request_, stat
     assert found.change == change
     again = built(name if change.kind != "wire" else change.value, request_, adapted(RequestProfile(name), change))
     assert again.body != built(name, request_).body  # and the next request says it otherwise
+
+
+@pytest.mark.parametrize(
+    ("context", "prompt", "limit", "of_model"),
+    [
+        (512, 412, 100, False),
+        (512, 257, 255, False),
+        (200, 20, 150, True),
+        (200, 190, 150, True),
+        (512, 512, None, False),
+    ],
+)
+def test_what_a_context_leaves_beside_one_prompt_is_no_other_requests_limit(context, prompt, limit, of_model):
+    """A room of 256. More than the whole context is refused beside any prompt, so that is the model's."""
+    words = f"'max_tokens' is too large: 256. This model's maximum context length is {context} tokens and your request "
+    found = verdict("openai_chat", 400, said(f"{words}has {prompt} input tokens (256 > {context} - {prompt}).", None))
+    if limit is None:
+        assert isinstance(found, Hopeless)
+    else:
+        assert found == Adapt(Adaptation("limit", "room", str(limit)), found.reason, of_model)
+    assert verdict("openai_chat", 400, said("max_tokens is too large: 256. This model supports at most 128.")).model
+
+
+def test_a_gateways_content_safety_is_a_filter_and_not_the_key():
+    body = {"statusCode": 403, "message": "Request failed content safety check."}
+    assert verdict("azure", 403, body).refusal == "content_filter"
+    assert verdict("azure", 403, {"statusCode": 403, "message": "Forbidden."}).model
 
 
 @pytest.mark.parametrize(

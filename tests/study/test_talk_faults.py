@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from aiohttp import web
+from conftest import completion
 from sqlalchemy import select
 from talk_case import HELP, MACHINE, calls, one, price_file, talk_design, talking
 from web_case import SECRET
@@ -22,9 +23,10 @@ from eqlab.store.study.talks import calls_in
 from eqlab.study import conversations as room
 from eqlab.study.results.participants import read_participants
 from eqlab.study.results.people import approvals
-from eqlab.study.results.status import summarise
+from eqlab.study.results.status import study_status, summarise
 from eqlab.study.simulation.simulate import Simulation, walk
 from eqlab.study.simulation.walk import Address
+from eqlab.study.web.log import alerts
 
 pytest.importorskip("fastapi")
 
@@ -229,6 +231,134 @@ def test_a_fault_of_our_own_is_told_and_the_model_not_asked_again_and_again(tmp_
         server.reply = lambda body, number: "I am back."
         person.page = person.post("retry")
         assert person.until_answered().lines[-1] == ("other", "I am back.")
+
+
+# -- a model is many people's: nobody's question is another's ---------------------------------------------------------
+
+
+def answered(status, text, **headers):
+    return lambda: web.Response(status=status, text=text, content_type="application/json", headers=headers)
+
+
+REFUSALS = {
+    "no credit": answered(402, '{"error": {"message": "Insufficient credits"}}'),
+    "no key": answered(401, '{"error": {"message": "Invalid key"}}'),
+    "no right": answered(403, '{"statusCode": 403, "message": "Forbidden by policy 7."}'),
+    "not there": answered(404, '{"error": {"message": "The model does not exist."}}'),
+    "rate": answered(429, '{"error": {"message": "Slow down."}}', **{"Retry-After": "0.1"}),
+    "gateway": answered(503, "<html><title>Away</title></html>", **{"Retry-After": "0.1"}),
+}
+ONE_ARM = {"only": "good-model-x1"}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+def test_a_model_that_is_back_answers_the_next_question_whatever_it_said_before(tmp_path, server, refusal, caplog):
+    """An outage longer than `patience`, or one refusal, ended an arm until the study's server was restarted."""
+    server.reply = lambda body, number: refusal()
+    with talking(tmp_path, server, arms=ONE_ARM, patience=1) as site:
+        people = [site.person(f"p-{n}").begin().say("Hello.", 50).until_answered() for n in range(2)]
+        assert [person.state for person in people] == ["down", "down"]
+        told = [alert for alert in alerts(study_status(site.participation)) if alert.about == "model only 0"]
+        assert len(told) == 1
+        assert "2 people asked in vain" in told[0].text
+        server.reply = lambda body, number: "I am back."
+        for _ in range(10):  # after a rate was refused, the next question waits for a while
+            if people[0].state == "down":
+                people[0].page = people[0].post("retry")
+                people[0].until_answered()
+        assert people[0].lines[-1] == ("other", "I am back.")
+        newcomer = site.person("p-9").begin().say("Hello.", 50).until_answered()
+        assert newcomer.lines[-1] == ("other", "I am back.")
+        assert not study_status(site.participation).silences
+    logged = [record.getMessage() for record in caplog.records if "a model" in record.getMessage()]
+    assert logged == ["a model does not answer"]  # once an outage; that it is over is less than a warning
+
+
+def test_a_server_that_comes_up_after_the_studys_is_found(tmp_path, server):
+    """Two people who came between ended the arm for all."""
+    design = talk_design(tmp_path, f"http://127.0.0.1:{server.port}/v1", arms=ONE_ARM, patience=10)
+    with talking(tmp_path, server, design) as site:
+        (chat,) = site.served.talks._chats.values()
+        there, chat._endpoint = chat._endpoint, replace(chat._endpoint, base_url="http://127.0.0.1:9/v1")
+        assert site.person().begin().say("Hello.", 50).until_answered().state == "down"
+        chat._endpoint = there
+        server.reply = lambda body, number: "Here."
+        assert site.person("p-2").begin().say("Hello.", 50).until_answered().lines[-1] == ("other", "Here.")
+
+
+@pytest.mark.parametrize("words", ["Request failed content safety check.", "Your words are not allowed here."])
+def test_a_filter_of_one_persons_words_ends_no_talk_of_others(tmp_path, server, words):
+    """Azure's API Management answers 403, which was taken for the key's: one message ended an arm."""
+    blocked = answered(403, f'{{"statusCode": 403, "message": "{words}"}}')
+    server.reply = lambda body, number: blocked() if "harm" in body["messages"][-1]["content"] else "Reply."
+    with talking(tmp_path, server, arms=ONE_ARM) as site:
+        before = site.person("p-1").begin().say("Hello.", 50).until_answered()
+        filtered = site.person("p-2").begin().say("I want to harm myself.", 5).until_answered()
+        assert filtered.state == ("say" if "content safety" in words else "down")
+        assert ("No reply has come" in filtered.text) == ("content safety" in words)
+        assert before.say("Still here.", 50).until_answered().lines[-1] == ("other", "Reply.")
+        assert site.person("p-3").begin().say("Hello.", 50).until_answered().lines[-1] == ("other", "Reply.")
+
+
+def test_one_persons_long_messages_leave_others_their_room(tmp_path, server):
+    """vLLM's words about one prompt were learnt as a limit of the model: everybody's replies were cut at it."""
+    context = 400
+
+    def reply(body, number):
+        prompt, room = sum(len(message["content"]) for message in body["messages"]) // 4, body["max_tokens"]
+        if room <= context - prompt:
+            return completion("word " * min(room, 60), finish="length" if room < 60 else "stop")
+        words = (
+            f"'max_tokens' or 'max_completion_tokens' is too large: {room}. This model's maximum context length is "
+            f"{context} tokens and your request has {prompt} input tokens ({room} > {context} - {prompt})."
+        )
+        error = {"message": words, "type": "BadRequestError", "param": "max_tokens", "code": 400}
+        return web.json_response({"error": error}, status=400)
+
+    server.reply = reply
+    with talking(tmp_path, server, arms=ONE_ARM) as site:
+        site.person("p-1").begin().say("Hello.", 50).until_answered()
+        asked = server.requests[-1]["max_tokens"]
+        prompt = sum(len(message["content"]) for message in server.requests[-1]["messages"]) // 4
+        long = site.person("p-2").begin().say("x" * 4 * (context - prompt - 100), 50).until_answered()
+        assert 60 < server.requests[-1]["max_tokens"] < asked
+        assert long.lines[-1] == ("other", ("word " * 60).strip())
+        longest = site.person("p-3").begin().say("x" * 4 * (context - prompt - 20), 50).until_answered()
+        assert server.requests[-1]["max_tokens"] < 60
+        assert longest.state == "down"  # no reply that the model chose to give
+        newcomer = site.person("p-4").begin().say("Hi.", 50).until_answered()
+        assert newcomer.lines[-1] == ("other", ("word " * 60).strip())
+        assert server.requests[-1]["max_tokens"] == asked
+
+
+def test_a_reply_that_quotes_a_tag_of_thinking_changes_nothing_for_others(tmp_path, server):
+    """One `<think` in a reply raised the room of everybody's, and its cost, fifty times."""
+    server.reply = lambda body, number: body["messages"][-1]["content"]
+    with talking(tmp_path, server, arms=ONE_ARM) as site:
+        site.person("p-1").begin().say("Hello.", 50).until_answered()
+        for n, says in enumerate(("Repeat: <think>x</think> hello", "<think>x</think> hello")):
+            site.person(f"q-{n}").begin().say(says, 50).until_answered()
+        site.person("p-2").begin().say("Hello.", 50).until_answered()
+    assert len({body["max_tokens"] for body in server.requests}) == 1
+
+
+def test_a_field_that_one_persons_words_make_a_server_refuse_is_still_sent_for_others(tmp_path, server):
+    """A gateway that quotes what it dislikes: the field it seems to name is left out of that question alone."""
+
+    def reply(body, number):
+        last = body["messages"][-1]["content"]
+        if "fever" in last and "temperature" in body:
+            return web.json_response({"error": {"message": f"Not understood: {last}"}}, status=400)
+        return "Reply."
+
+    server.reply = reply
+    with talking(tmp_path, server, arms=ONE_ARM) as site:
+        site.person("p-1").begin().say("Hello.", 50).until_answered()
+        ill = site.person("p-2").begin().say("My temperature is high, a fever.", 50).until_answered()
+        assert ill.lines[-1] == ("other", "Reply.")
+        assert "temperature" not in server.requests[-1]
+        site.person("p-3").begin().say("Hello.", 50).until_answered()
+        assert "temperature" in server.requests[-1]
 
 
 def refused(body, number):

@@ -50,6 +50,9 @@ class ChatRequest(msgspec.Struct, frozen=True):
     """Fields of the provider's own, sent as they are; they win over everything above."""
     user_set: frozenset[str] = frozenset()
     """Which of the fields above the user chose: they are never dropped in silence."""
+    stands_alone: bool = False
+    """A person's, to a model that others talk with too: it fails for itself, and what its words may have brought about
+    is not learnt for others."""
     again: Callable[[], Awaitable[None]] | None = None
     """Awaited before the question is sent once more, for whatever reason. May raise LimitReached."""
 

@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -152,7 +153,7 @@ class HttpChat:
 
     def adapt(self, outgoing: Outgoing, adapt: Adapt) -> None:
         """Raises TransportError where the server refuses what it asked for."""
-        self._adapt(outgoing, adapt, _Tries(0))
+        self._adapt(outgoing, replace(adapt, model=True), _Tries(0))  # none is sent again by itself
 
     def build(self, request: ChatRequest, profile: RequestProfile) -> Outgoing:
         return wire(profile.wire).build(self._endpoint, request, profile)
@@ -208,7 +209,7 @@ class HttpChat:
     async def _ask(self, request: ChatRequest) -> ChatReply:
         tries = _Tries(request.faults)
         while True:
-            if self._hopeless is not None:
+            if self._hopeless is not None and not request.stands_alone:
                 raise self._hopeless
             if tries.sent and request.again is not None:
                 await request.again()
@@ -219,7 +220,7 @@ class HttpChat:
                 if self._limiter.take() is None:
                     await self._limiter.acquire(self._nap)
                 try:
-                    outgoing = self._wire.build(self._endpoint, request, self._profile)
+                    outgoing = self._built(request, tries)
                     try:
                         came = await self._post(outgoing)
                     except asyncio.CancelledError:
@@ -239,6 +240,12 @@ class HttpChat:
                 self._pace.release()
             if wait:
                 await self._nap(wait)
+
+    def _built(self, request: ChatRequest, tries: "_Tries") -> Outgoing:
+        if not tries.own:
+            return self._wire.build(self._endpoint, request, self._profile)
+        profile = reduce(adapted, tries.own, self._profile)
+        return wire(profile.wire).build(self._endpoint, request, profile)
 
     def hurry(self) -> None:
         self._hurried.set()
@@ -267,7 +274,7 @@ class HttpChat:
                 message = without_key(result.message, self._endpoint.key)
                 if not result.model:
                     raise TransportError(message, tries.retries, outgoing.sent)
-                raise self._end(f"{self._named}: {message}.", result.hint)
+                raise self._end(outgoing, f"{self._named}: {message}.", result.hint)
             case TryAgain(unasked=True):
                 return 0.0
             case TryAgain():
@@ -275,14 +282,18 @@ class HttpChat:
         raise TypeError(f"{type(result).__name__} is neither a reply nor a failure")
 
     def _adapt(self, outgoing: Outgoing, adapt: Adapt, tries: "_Tries") -> None:
-        """Learn what the server refuses; a request that was under way when it was learnt is only sent again."""
+        """Learn what the server refuses, of the model or for this question alone; a request that was under way when it
+        was learnt is only sent again."""
         reason = without_key(adapt.reason, self._endpoint.key)[:300]
-        now = adapted(self._profile, adapt.change)
+        known = reduce(adapted, tries.own, self._profile)
+        news = adapted(known, adapt.change) != known
         tries.changes += 1
-        if (now == self._profile and outgoing.profile == self._profile) or tries.changes > _MOST_CHANGES:
+        if (not news and outgoing.profile == known) or tries.changes > _MOST_CHANGES:
             raise TransportError(f"the server refuses what it asked for: {reason}", tries.retries, outgoing.sent)
-        if now != self._profile:
-            self._learn(adapt.change, now, reason)
+        if news and (not adapt.model or (outgoing.request.stands_alone and self._answered)):
+            tries.own.append(adapt.change)
+        elif news:
+            self._learn(adapt.change, adapted(self._profile, adapt.change), reason)
 
     def _learn(self, change: Adaptation, now: RequestProfile, why: str = "") -> None:
         self._profile = now
@@ -310,14 +321,12 @@ class HttpChat:
         if not self._transport.met and tries.retries >= _RETRIES_UNMET:
             where = shown_url(self._endpoint.base_url)
             if again.gone or again.timed_out:
-                raise self._end(
-                    f"{where} cannot be reached ({reason}).", "Start the server, or check the network and --base-url."
-                )
-            raise self._end(
-                f"{where} gives no complete reply ({reason}).", "Check that a model is at this address (--base-url)."
-            )
+                hint = "Start the server, or check the network and --base-url."
+                raise self._end(outgoing, f"{where} cannot be reached ({reason}).", hint)
+            hint = "Check that a model is at this address (--base-url)."
+            raise self._end(outgoing, f"{where} gives no complete reply ({reason}).", hint)
         if again.rate or again.gone:
-            self._be_patient(reason)
+            self._be_patient(outgoing, reason)
         elif not again.timed_out:
             if tries.faults <= 0:
                 raise TransportError(reason, tries.retries, outgoing.sent)
@@ -329,7 +338,7 @@ class HttpChat:
             return 0.0  # the limiter holds everybody back
         return self._backoff(tries.retries - 1) if wait is None else wait
 
-    def _be_patient(self, reason: str) -> None:
+    def _be_patient(self, outgoing: Outgoing, reason: str) -> None:
         """An outage, or a rate: waited for as long as patience lasts since it began and nobody had a good reply."""
         now = time.monotonic()
         self._transport.bad_since = now if self._transport.bad_since is None else self._transport.bad_since
@@ -337,7 +346,7 @@ class HttpChat:
         patience = self._transport.timeouts.patience
         if silent > patience:
             message = f"{self._named} has not answered for {silent:.0f} s (last: {reason})."
-            raise self._end(message, "Run the same command again to go on; --patience waits longer.")
+            raise self._end(outgoing, message, "Run the same command again to go on; --patience waits longer.")
         if silent > 5 and not self._transport.told:
             self._transport.told = True
             self._say(f"{self._named}: {reason}. Waiting for it, up to {patience:.0f} s (--patience).")
@@ -360,9 +369,12 @@ class HttpChat:
         came = await self._post(bare)
         if isinstance(came, Incoming) and isinstance(self._wire.read(bare, came), ChatReply):
             reason = without_key(again.reason, self._endpoint.key)
-            raise self._end(f"{self._named} fails on a JSON schema ({reason}).", "Run without --structured.")
+            raise self._end(outgoing, f"{self._named} fails on a JSON schema ({reason}).", "Run without --structured.")
 
-    def _end(self, message: str, hint: str) -> ModelError:
+    def _end(self, outgoing: Outgoing, message: str, hint: str) -> ModelError:
+        """The end of the model, for all who ask it; or of one question that stands alone."""
+        if outgoing.request.stands_alone:
+            return ModelError(message, hint)
         self._hopeless = self._hopeless or ModelError(message, hint)
         return self._hopeless
 
@@ -406,7 +418,9 @@ class HttpChat:
 
     def _took(self, request: ChatRequest, reply: ChatReply, came: Any, retries: int) -> ChatReply:
         transport = self._transport
-        self._answered = True
+        first, self._answered = not self._answered, True
+        if transport.bad_since is not None and time.monotonic() - transport.bad_since > transport.timeouts.patience:
+            self._pace.forget_rate()
         transport.bad_since = None
         transport.told = False
         self._limiter.went_well()
@@ -424,7 +438,9 @@ class HttpChat:
         if request.schema is not None and reply.finish != LENGTH and not reply.refusal:
             self._check_schema(reply)
         if not self._profile.thinks and (
-            reply.reasoning or "reasoning_tokens" in reply.usage or "<think" in reply.text
+            reply.reasoning
+            or "reasoning_tokens" in reply.usage
+            or ((first or not request.stands_alone) and reply.text.lstrip().startswith("<think"))
         ):
             change = Adaptation("thinks")
             self._learn(change, adapted(self._profile, change))
@@ -464,12 +480,14 @@ class HttpChat:
 class _Tries:
     """What one question has cost so far."""
 
-    __slots__ = ("blamed", "changes", "faults", "retries", "sent", "timed_out")
+    __slots__ = ("blamed", "changes", "faults", "own", "retries", "sent", "timed_out")
 
     def __init__(self, faults: int) -> None:
         self.faults = faults
         self.retries = self.timed_out = self.changes = 0
         self.blamed = self.sent = False
+        self.own: list[Adaptation] = []
+        """What the server wants otherwise for this question alone."""
 
 
 def _as_json(body: Mapping[str, Any]) -> bytes:

@@ -108,6 +108,10 @@ class Limiter:
         self._good = 0
         self._slowed_at = now
 
+    def forget_rate(self) -> None:
+        """An outage is over in which every request was refused: that was no rate."""
+        self.interval, self._pause = 0.0, _SHORTEST_PAUSE / 2
+
     def pause(self, seconds: float) -> None:
         """Wait without slowing down: the allowance of this window is used up."""
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)

@@ -17,10 +17,11 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Turn
 from eqlab.core.errors import EqlabError, StoreError
 from eqlab.core.moves import Unknown
+from eqlab.core.plural import many
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
 from eqlab.core.trials import Trial
-from eqlab.models.chat import Chat, ChatReply, ChatRequest, LimitReached
+from eqlab.models.chat import LENGTH, Chat, ChatReply, ChatRequest, LimitReached
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Asked, Session, ask_one, request_of
 from eqlab.models.timeouts import Timeouts
@@ -95,6 +96,8 @@ class Conversations:
         self._stuck: dict[str, tuple[str, State]] = {}
         """Trial and state of those for whom this process cannot ask; what was asked in vain is in the store, where
         every process of a server sees it."""
+        self._silent: set[str] = set()
+        """Arms whose model did not answer when it was asked last."""
         self.streams: Counter[str] = Counter()
         """Open streams by person."""
 
@@ -262,9 +265,15 @@ class Conversations:
             down, took = f"a fault of eqlab ({type(error).__name__})", meter() + under_way
         finally:
             beat.cancel()
+        room = chat.most_tokens(request, thinks=False)
+        cut = (one for one in said if one.status != "ok" and one.finish == LENGTH and one.sent.get("room", room) < room)
+        if (short := next(cut, None)) is not None:  # no silence of the model's
+            said.clear()
+            down = f"the model's context leaves {many(short.sent['room'], 'token')} to a reply"
         answers = [answer for answer in said if answer.status != "error"]
         if not answers and not down:
             down = session.limit or "the model was not asked"
+        self._notice(position.arm, bool(down))
         await self._write(
             end_call,
             self.participation,
@@ -277,6 +286,14 @@ class Conversations:
             repeats,
         )
         return ""
+
+    def _notice(self, arm: str, down: bool) -> None:
+        """Once an outage. Not why: a server's error may hold words of a person; it is among the study's events."""
+        if down and arm not in self._silent:
+            _log.warning("a model does not answer", extra={"facts": {"study": self.study.id, "arm": arm}})
+        elif not down and arm in self._silent:
+            _log.info("a model answers again", extra={"facts": {"study": self.study.id, "arm": arm}})
+        (self._silent.add if down else self._silent.discard)(arm)
 
     def _session(self, position: TalkPosition, trial: Trial) -> tuple[Session, Planned, list[Answer]]:
         answers: list[Answer] = []
@@ -351,7 +368,8 @@ class _Nothing:
 
 
 class _Hurried:
-    """A model that is asked one question for somebody who waits: few tries, each after the first announced."""
+    """A model that is asked one question for somebody who waits: few tries, each after the first announced, and nothing
+    that comes of it is anybody else's."""
 
     def __init__(self, chat: Chat, again: Callable[[ChatRequest], Awaitable[None]]) -> None:
         self._chat, self._again = chat, again
@@ -365,4 +383,5 @@ class _Hurried:
             await self._again(request)
         self._asked = True
         few = min(request.faults, _FAULTS)
-        return await self._chat.ask(structs.replace(request, faults=few, again=lambda: self._again(request)))
+        own = structs.replace(request, faults=few, stands_alone=True, again=lambda: self._again(request))
+        return await self._chat.ask(own)

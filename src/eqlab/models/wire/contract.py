@@ -314,6 +314,8 @@ class Adapt:
     change: Adaptation
     reason: str
     """In the server's words."""
+    model: bool = True
+    """Whether it holds for the whole model, or for this request alone: what a context leaves beside its prompt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ FILTER_CODES = (
 """The codes by which providers say that a filter, not a fault, stopped a request."""
 _FILTERED = re.compile(
     r"content management policy|violates? (?:our |the )?usage guidelines|requires moderation|flagged (?:as|by|for)"
-    r"|blocked by content filtering policy|content policy violation|SAFETY_CHECK_TYPE\w*",
+    r"|blocked by content filtering policy|content policy violation|content safety check|SAFETY_CHECK_TYPE\w*",
     re.IGNORECASE,
 )
 _CONTEXT = re.compile(
@@ -145,10 +145,7 @@ def _not_taken(outgoing: Outgoing, problem: ErrorBody, fields: Mapping[str, str]
     name = named_field(problem, fields)
     meaning = fields.get(name, "")
     if meaning == "room":
-        limit = named_limit(problem, int(outgoing.sent["room"]))
-        if limit is not None:
-            return Adapt(Adaptation("limit", "room", str(limit)), words)
-        return Hopeless(words, model=False)
+        return _too_much_room(problem, int(outgoing.sent["room"]), words)
     if not meaning:
         unknown = problem.code in ("model_not_found", "DeploymentNotFound") or problem.param == "model"
         return (
@@ -164,6 +161,18 @@ def _not_taken(outgoing: Outgoing, problem: ErrorBody, fields: Mapping[str, str]
         flag = "--effort" if meaning == "effort" else f"--set {meaning}"
         return Hopeless(f"it does not take the {meaning} you chose ({words})", f"Leave out {flag}, or choose another.")
     return Adapt(Adaptation("drop", meaning), words)
+
+
+def _too_much_room(problem: ErrorBody, sent: int, words: str) -> Adapt | Hopeless:
+    """What a context leaves beside one prompt is no other request's limit. More than the whole context is refused
+    beside any prompt: of that the model is given a share that no prompt decides."""
+    context = _CONTEXT.search(problem.text)
+    whole, prompt = (int(context[1]), int(context[2])) if context else (0, 0)
+    of_model = sent > whole
+    limit = named_limit(problem, sent) if not context else whole * 3 // 4 if of_model else whole - prompt
+    if limit is None or limit < 1:
+        return Hopeless(words, model=False)
+    return Adapt(Adaptation("limit", "room", str(limit)), words, of_model)
 
 
 def refused(outgoing: Outgoing, incoming: Incoming, code: str, text: str = "", **more: Any) -> ChatReply:
@@ -280,10 +289,6 @@ def _as_word(name: str) -> re.Pattern[str]:
 
 def named_limit(problem: ErrorBody, sent: int) -> int | None:
     """The most tokens that a reply may have, where an error about `sent` of them names it."""
-    context = _CONTEXT.search(problem.text)
-    if context:
-        left = int(context[1]) - int(context[2])
-        return max(1, left * 9 // 10) if left > 0 else None  # other prompts may be longer
     numbers = [int(number) for number in re.findall(r"(?<![\w.-])\d+(?![\w-])", problem.text.replace(",", ""))]
     below = [number for number in numbers if 16 <= number < sent]
     if not below:

@@ -16,7 +16,7 @@ from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
 from eqlab.store.engine import Within, despite_deadlock, reading, take_turn, writing
-from eqlab.store.schema import answers, planned, talk_calls
+from eqlab.store.schema import answers, participants, planned, talk_calls
 from eqlab.store.store import read_answer, write_trials
 from eqlab.store.study.moves import Answering
 from eqlab.store.study.participation import Participation
@@ -78,6 +78,17 @@ class CallTotals:
     """Without a reply, for whatever reason; what they took is counted as far as it is known."""
     tokens: int
     cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """An arm whose model gives no reply."""
+
+    arm: str
+    since: int
+    """The last call that went well; 0: none has."""
+    people: int
+    """Who asked in vain after it."""
 
 
 def talk_position(participation: Participation, person: str, chain: Chain) -> TalkPosition | None:
@@ -276,6 +287,22 @@ def calls_in(participation: Participation) -> CallTotals:
     calls, tokens, cost = (sum(row[at] for row in rows.values()) for at in range(3))
     failed = sum(rows[state][0] for state in ("lost", "retried") if state in rows)
     return CallTotals(int(calls), rows.get("asked", (0,))[0], failed, int(tokens), float(cost))
+
+
+def silences(participation: Participation) -> list[Silence]:
+    """Arms in which questions were lost since a model answered there last."""
+    arm, call = participants.c.arm, talk_calls.c.id
+    whose = (talk_calls.c.study_id == participants.c.study_id) & (talk_calls.c.person == participants.c.person)
+    ours = talk_calls.c.study_id == participation.study.id
+    good = select(arm, func.max(call)).join_from(talk_calls, participants, whose).group_by(arm)
+    lost = select(arm, call, talk_calls.c.person).join_from(talk_calls, participants, whose).order_by(call)
+    people: dict[str, set[str]] = {}
+    with reading(participation.store.engine) as connection:
+        last = {row[0]: int(row[1]) for row in connection.execute(good.where(ours, talk_calls.c.state == "done"))}
+        for of, number, person in connection.execute(lost.where(ours, talk_calls.c.state == "lost")):
+            if number > last.get(of, 0):
+                people.setdefault(of, set()).add(person)
+    return [Silence(of, last.get(of, 0), len(asking)) for of, asking in people.items()]
 
 
 # -- steps of the above ----------------------------------------------------------------------------------------

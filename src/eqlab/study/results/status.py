@@ -17,6 +17,7 @@ from eqlab.core.values import dataclass
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.places import read_places
 from eqlab.store.study.studies import read_status
+from eqlab.store.study.talks import Silence, silences
 from eqlab.study.panels import ending_of
 from eqlab.study.results.participants import Participant, Participants, read_participants
 from eqlab.study.talks import ModelCalls, model_calls
@@ -124,6 +125,8 @@ class StudyStatus:
     """What each of them needed, in order of length."""
     models: ModelCalls | None = None
     """What models were asked, in a study of talks."""
+    silences: tuple[Silence, ...] = ()
+    """Models of arms that give no reply now."""
 
     @property
     def places(self) -> int:
@@ -137,7 +140,9 @@ class StudyStatus:
 def study_status(participation: Participation) -> StudyStatus:
     rooms = read_places(participation.store, participation.study.id)
     status = summarise(participation.design, read_participants(participation), rooms, participation.clock())
-    return replace(status, door=read_status(participation), models=model_calls(participation))
+    models = model_calls(participation)
+    silent = tuple(silences(participation)) if models is not None else ()
+    return replace(status, door=read_status(participation), models=models, silences=silent)
 
 
 def summarise(

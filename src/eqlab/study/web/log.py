@@ -110,6 +110,8 @@ _EVERY = 60.0
 _ENOUGH = 10
 """People from which a share says something."""
 _LEAVING, _INATTENTIVE = 0.3, 20.0
+_UNANSWERED = 2
+"""People without a reply who make an outage; one may be a filter's work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,10 @@ def alerts(now: "StudyStatus") -> Iterator[Alert]:
             yield Alert(now.study, f"leaving {page.number}", said)
     if now.attention.low is not None and now.attention.low > _INATTENTIVE:
         yield Alert(now.study, "attention", f"{now.attention.value:.0f} % of attention checks are failed.")
+    for silence in now.silences:
+        if silence.people >= _UNANSWERED:
+            said = f"The model of arm {silence.arm} gives no reply: {people(silence.people)} asked in vain."
+            yield Alert(now.study, f"model {silence.arm} {silence.since}", said)
     if now.impossible >= 3:
         yield Alert(now.study, "times", f"Browsers claim page times that cannot be, those of {people(now.impossible)}.")
 
