@@ -5,6 +5,7 @@ next question's answer. So a connection rests between two questions: what comes 
 then on every question has a connection of its own, on which the first reply is the only one."""
 
 import asyncio
+import errno
 import heapq
 import select
 import socket
@@ -354,8 +355,10 @@ class ConnectionPool:
         line = probed_socket((family, socket.SOCK_STREAM, 0))
         try:
             line.setblocking(False)
-            async with asyncio.timeout(self._timeout.sock_connect):
-                await loop.sock_connect(line, place)
+            # A server on this machine is mostly connected to by the time that the first call returns.
+            if line.connect_ex(place) and line.connect_ex(place) not in (0, errno.EISCONN):
+                async with asyncio.timeout(self._timeout.sock_connect):
+                    await loop.sock_connect(line, place)
             _, protocol = await loop.create_connection(partial(_Protocol, loop=loop), sock=line)
         except BaseException:
             line.close()
