@@ -5,6 +5,7 @@ next question's answer. So a connection rests between two questions: what comes 
 then on every question has a connection of its own, on which the first reply is the only one."""
 
 import asyncio
+import errno
 import heapq
 import select
 import socket
@@ -40,6 +41,8 @@ _HEADERS, _HEADER = 1024, 65536
 """Of a response, and bytes of one: gateways add many, and policies as long as pages."""
 _PROBES = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 60_000}
 """A connection that leads nowhere is noticed within a minute or two, and one that only waits is not forgotten."""
+_AHEAD = 64
+"""Connections that are opened ahead at a time: those that are open can be used before the last one is."""
 _T = TypeVar("_T")
 
 
@@ -287,6 +290,7 @@ class ConnectionPool:
         self._unused: deque[PooledConnection] = deque()
         """Opened ahead, for questions that wait for another's reply; the oldest first, as a server may take them."""
         self._opening = 0
+        self._few = asyncio.Semaphore(_AHEAD)
         self._connector: _Connector | None = None
         """Makes connections, and keeps none."""
         self._first: asyncio.Event | None = None
@@ -354,8 +358,10 @@ class ConnectionPool:
         line = probed_socket((family, socket.SOCK_STREAM, 0))
         try:
             line.setblocking(False)
-            async with asyncio.timeout(self._timeout.sock_connect):
-                await loop.sock_connect(line, place)
+            # A server on this machine is mostly connected to by the time that the first call returns.
+            if line.connect_ex(place) and line.connect_ex(place) not in (0, errno.EISCONN):
+                async with asyncio.timeout(self._timeout.sock_connect):
+                    await loop.sock_connect(line, place)
             _, protocol = await loop.create_connection(partial(_Protocol, loop=loop), sock=line)
         except BaseException:
             line.close()
@@ -372,7 +378,8 @@ class ConnectionPool:
         try:
             if self._first is not None:  # the question that is asked first finds out where the server is
                 await self._first.wait()
-            await self.connect(connection, target)
+            async with self._few:
+                await self.connect(connection, target)
         except (aiohttp.ClientError, OSError):
             return
         finally:

@@ -9,6 +9,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from typing import Any, Protocol
@@ -51,6 +52,8 @@ _TOLD = 30.0
 """Seconds of a pause from which on the user is told."""
 _ALONE_NEAR, _ALONE_FAR = 0.1, 2.0
 """Seconds that a model's first request has for itself, by where the server is: long enough to be refused."""
+_OPENED = 1.0
+"""Seconds more in which a connection for another may be opened: one that is nearly there would be opened anew."""
 
 
 class Post(Protocol):
@@ -191,15 +194,10 @@ class HttpChat:
         return await self._ask(request)
 
     async def _wait_and_connect(self, request: ChatRequest, scouted: asyncio.Event) -> None:
-        opening = asyncio.create_task(self._connect_ahead(request))
-        try:
-            await scouted.wait()
-            if not opening.done():  # nearly there, or it would be opened anew
-                await asyncio.wait([opening], timeout=_alone(self._endpoint.base_url))
-        finally:
-            opening.cancel()
-        if opening.done() and not opening.cancelled():
-            opening.result()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_OPENED + _alone(self._endpoint.base_url)):
+                await self._connect_ahead(request)
+        await scouted.wait()
 
     async def _connect_ahead(self, request: ChatRequest) -> None:
         if self._connects:
