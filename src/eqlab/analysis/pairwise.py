@@ -34,7 +34,7 @@ class Pairwise:
     few: Flags | None = None
     """Pairs that differ on so few items that p is by their signs, exactly; None: nobody looked."""
     differ: npt.NDArray[np.integer] | None = None
-    """On how many shared items the two differ; None: nobody counted."""
+    """On how many shared items the two differ, exactly where these are few; None: nobody counted."""
 
 
 def pairwise(matrix: npt.ArrayLike) -> Pairwise:
@@ -105,7 +105,8 @@ def comparable(matrix: npt.ArrayLike, found: Pairwise) -> npt.NDArray[np.bool_]:
 
 
 def _differing(scores: Floats) -> npt.NDArray[np.integer]:
-    """By pair, on how many shared items the two differ: by the number of a score among its item's, which is short."""
+    """By pair, on how many shared items the two differ, or on enough: by the number of a score among its item's, which
+    is short, and for most pairs on the first items alone."""
     known = np.isfinite(scores)
     codes = np.zeros(scores.shape, dtype=np.int32)
     for item in range(scores.shape[1]):
@@ -113,9 +114,16 @@ def _differing(scores: Floats) -> npt.NDArray[np.integer]:
     codes = codes.astype(np.int16) if len(scores) < 2**15 else codes
     differ = np.zeros((len(scores), len(scores)), dtype=np.int32)
 
+    few = 4 * DIFFER
+    first_codes, first_known = np.ascontiguousarray(codes[:, :few]), np.ascontiguousarray(known[:, :few])
+
     def of_one(row: int) -> None:
-        unlike = (codes[row:] != codes[row]) & known[row:] & known[row]
-        differ[row, row:] = differ[row:, row] = np.count_nonzero(unlike, axis=1)
+        unlike = (first_codes[row:] != first_codes[row]) & first_known[row:] & first_known[row]
+        count = np.count_nonzero(unlike, axis=1)
+        rest = np.flatnonzero(count < DIFFER)
+        unlike = (codes[row + rest] != codes[row]) & known[row + rest] & known[row]
+        count[rest] = np.count_nonzero(unlike, axis=1)
+        differ[row, row:] = differ[row:, row] = count
 
     in_threads(of_one, range(len(scores)))
     return differ

@@ -30,6 +30,7 @@ from eqlab.core.values import dataclass
 
 Float32s = npt.NDArray[np.float32]
 Index = slice | npt.NDArray[np.intp]
+Places = npt.NDArray[np.integer]
 Claim = Literal["each", "all"]
 DRAWS = 2000
 _AT_ONCE = 20_000_000
@@ -87,29 +88,27 @@ class LargeShares:
     """The shares of draws that can be a bound, one by one: `share` of `model` and `other` in `draw`, each pair twice,
     ordered by model."""
 
-    model: npt.NDArray[np.int32]
-    other: npt.NDArray[np.int32]
-    draw: npt.NDArray[np.int32]
+    model: Places
+    other: Places
+    draw: Places
     share: Float32s
 
     @classmethod
     def joined(cls, parts: Iterable["LargeShares"], floors: Float32s) -> "LargeShares":
         """Without those below the floor of their model."""
-        every = [part._of(part.share >= floors[part.model]) for part in parts]
-        model, other, draw = (
-            np.concatenate([np.zeros(0, np.int32), *(getattr(part, name) for part in every)], dtype=np.int32)
-            for name in ("model", "other", "draw")
-        )
-        share = np.concatenate([np.zeros(0, np.float32), *(part.share for part in every)])
-        return cls(model, other, draw, share)._of(np.argsort(model, kind="stable"))
+        none = cls(*_narrow([], [], [], np.zeros(0, np.float32)))
+        every = [none, *(part._of(part.share >= floors[part.model]) for part in parts)]
+        columns = [np.concatenate([getattr(part, name) for part in every]) for name in cls.__slots__]
+        del every
+        order = np.argsort(columns[0], kind="stable")
+        return cls(*(column[order] for column in columns))
 
     def _of(self, some: Index | Flags) -> "LargeShares":
         return LargeShares(self.model[some], self.other[some], self.draw[some], self.share[some])
 
     def named(self, places: npt.NDArray[np.intp]) -> "LargeShares":
         """Of a table whose rows stand at these places of another."""
-        names = places.astype(np.int32)
-        return LargeShares(names[self.model], names[self.other], self.draw, self.share)
+        return LargeShares(*_narrow(places[self.model], places[self.other], self.draw, self.share))
 
     def by_model(self, models: int) -> list["LargeShares"]:
         ends = np.searchsorted(self.model, np.arange(models + 1))
@@ -406,15 +405,17 @@ class BootstrapT:
         return np.array_split(np.arange(self.draws), max(1, -(-self.draws // _TOGETHER)))
 
 
-_Whole = npt.NDArray[np.int32]
-_Found = Iterator[tuple[_Whole, _Whole, _Whole, Float32s]]
+_Found = Iterator[tuple[Places, Places, Places, Float32s]]
 """(model, other, draw, share)"""
 
 
 def _narrow(
-    model: npt.NDArray[np.intp], other: npt.NDArray[np.intp], draw: npt.NDArray[np.intp], share: Float32s
-) -> tuple[_Whole, _Whole, _Whole, Float32s]:
-    return model.astype(np.int32), other.astype(np.int32), draw.astype(np.int32), share
+    model: npt.ArrayLike, other: npt.ArrayLike, draw: npt.ArrayLike, share: Float32s
+) -> tuple[Places, Places, Places, Float32s]:
+    """Two bytes each, as long as no place is above 65,535: there are millions of them."""
+    one, two, three = (np.asarray(places) for places in (model, other, draw))
+    kind = np.uint16 if max(places.max(initial=0) for places in (one, two, three)) < 2**16 else np.int32
+    return one.astype(kind), two.astype(kind), three.astype(kind), share
 
 
 def _factors(scores: Float32s, mean: Float32s, floor: Float32s) -> tuple[Float32s, Float32s]:

@@ -379,7 +379,8 @@ def _alone(ranked: Sequence[Contender]) -> _Alone:
 
 
 def _stands(ranked: Sequence[Contender], table: npt.NDArray[np.float64], above: Flags) -> Flags:
-    """stands[j, k]: whether j would be better than k with its lost answers as the worst; True where it lost none."""
+    """stands[j, k]: of those where j is above k, whether it would be with its lost answers as the worst; True where it
+    lost none."""
     stands = np.ones(above.shape, dtype=bool)
     items = _items(ranked)
     sign = 1.0 if ranked[0].better == "higher" else -1.0
@@ -387,9 +388,9 @@ def _stands(ranked: Sequence[Contender], table: npt.NDArray[np.float64], above: 
         if contender.lost is None or not above[j].any():
             continue
         row = sign * _units(ranked, items, np.array([contender.lost.worst.get(item, np.nan) for item in items]))
-        gap, p = one_against(row, table)
-        touched = np.array([_loses(contender, other) for other in ranked])
-        stands[j] = ~touched | ((p < ALPHA) & (gap > 0))
+        touched = [k for k in np.flatnonzero(above[j]).tolist() if _loses(contender, ranked[k])]
+        gap, p = one_against(row, table[touched])
+        stands[j, touched] = (p < ALPHA) & (gap > 0)
     return stands
 
 

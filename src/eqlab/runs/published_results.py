@@ -5,6 +5,7 @@ were a run of the store, with a configuration and what its file says of itself, 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,7 +34,7 @@ from eqlab.runs.identity import named
 from eqlab.store.reader import StoredRun
 
 _Key = TypeVar("_Key")
-PATTERN = "eqbench/results/**/*.json"
+PATTERN, QUESTIONS = "eqbench/results/**/*.json", "eqbench/data/**/*.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,11 @@ class PublishedReader:
                 "Get them with 'eqlab data fetch eqbench', or name a folder that has them with --data DIR.",
             )
         return paths
+
+    def asked_sha256(self) -> str:
+        """Of all question files in the folder."""
+        content = [path.read_bytes() for path in published.find(QUESTIONS, self._folder)]
+        return sha256(b"".join(sha256(questions).digest() for questions in content)).hexdigest()
 
     def runs(self, wanted: Sequence[str] = ()) -> Iterator[PublishedRun]:
         """Every published model's answers, or those of the models that are wanted, by name or its end after '/'."""

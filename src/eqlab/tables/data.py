@@ -50,13 +50,17 @@ def csv_bytes(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> byte
     buffer = io.StringIO()
     writer = csv.writer(buffer)  # lines end in CRLF, so that a bare carriage return is quoted: else it ends a row
     writer.writerow(columns)
-    writer.writerows([guarded(row.get(name)) for name in columns] for row in rows)
+    writer.writerows(zip(*(_guarded([row.get(name) for row in rows]) for name in columns), strict=True))
     return buffer.getvalue().encode("utf-8", "replace")
 
 
 def guarded(value: Any) -> Any:
     """Text that a spreadsheet would take for a formula gets a leading apostrophe."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    return _guarded([value])[0]
+
+
+def _guarded(values: Sequence[Any]) -> list[Any]:
+    return [f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value for value in values]
 
 
 def frame(rows: Sequence[Mapping[str, Any]], kind: FrameKind = "polars") -> Any:

@@ -16,6 +16,7 @@ from eqlab.comparison.verdict import Verdict, from_intervals
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.item_columns import ItemColumns
 from eqlab.core.results import Estimate, ItemScore
+from eqlab.publish.leaderboard import build as build_module
 from eqlab.publish.leaderboard import site as site_module
 from eqlab.publish.leaderboard.build import Sources, build, published_entries, published_reader
 from eqlab.publish.leaderboard.entries import run_entries
@@ -116,9 +117,9 @@ def test_the_front_page_of_a_hundred_models_is_small_and_pages_have_them_all(ent
     assert all(target in made for page in pages for target in re.findall(r'href="([^"#]+\.html)"', made[page]))
 
 
-def test_published_results_scored_on_two_processes_make_the_same_site(published, tmp_path, monkeypatch):
-    monkeypatch.setattr("eqlab.publish.leaderboard.build._MANY", 2)
-    monkeypatch.setattr("time.time", lambda: 1.8e9)
+@pytest.fixture
+def many_files(published, tmp_path):
+    """Some result files, one of them twice."""
     data = tmp_path / "data" / "eqbench"
     (data / "data").mkdir(parents=True)
     (data / "results").mkdir()
@@ -126,19 +127,63 @@ def test_published_results_scored_on_two_processes_make_the_same_site(published,
     for number, path in enumerate(published_reader(published).files()[:21]):
         shutil.copy(path, data / "results" / f"{number:02}.json")
     shutil.copy(data / "results" / "00.json", data / "results" / "copy.json")
+    return data / "results"
+
+
+def built_files(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
+
+
+def test_published_results_scored_on_two_processes_make_the_same_site(many_files, tmp_path, monkeypatch):
+    monkeypatch.setattr("time.time", lambda: 1.8e9)
     sources = Sources(published=True, data=tmp_path / "data")
-    for name, processes in (("one", 1), ("two", 2)):
+    for name, processes, many in (("few", 1, 80), ("one", 1, 2), ("two", 2, 2)):
+        monkeypatch.setattr(build_module, "_MANY", many)
         (board,) = build(tmp_path / name, sources, processes=processes).boards
         assert [line.why_no_rank for line in board.lines if "word for word" in line.why_no_rank]
         assert not any(item.text or item.shown for _, entry in board.entered for item in entry.result.items)
-    made = [
-        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*.*")}
-        for name in ("one", "two")
-    ]
-    assert made[0] == made[1]
-    (data / "results" / "03.json").write_text("{")
+    assert built_files(tmp_path / "few") == built_files(tmp_path / "one") == built_files(tmp_path / "two")
+    (many_files / "03.json").write_text("{")
     with pytest.raises(DataError, match=r"03\.json"):
         build(tmp_path / "two", sources, processes=2)
+
+
+def test_figures_of_published_results_are_kept_until_their_file_changes(many_files, tmp_path, monkeypatch):
+    monkeypatch.setattr("time.time", lambda: 1.8e9)
+    monkeypatch.setattr(build_module, "_MANY", 2)
+    monkeypatch.setenv("EQLAB_CACHE", str(tmp_path / "cache"))
+    scored, figures = [], build_module._figures_of_files
+    monkeypatch.setattr(
+        build_module, "_figures_of_files", lambda data, files: scored.extend(files) or figures(data, files)
+    )
+    sources = Sources(published=True, data=tmp_path / "data")
+
+    def builds(name):
+        scored.clear()
+        build(tmp_path / name, sources)
+        return [path.name for path in scored], built_files(tmp_path / name)
+
+    everything, first = builds("a")
+    assert len(everything) == 22
+    again, second = builds("a")
+    assert again == []
+    assert {path.name for path in first if first[path] != second[path]} == {"index.html"}  # nothing has changed
+    body = json.loads((many_files / "05.json").read_bytes())
+    for iteration in body["raw_results"].values():
+        iteration["raw_inference"]["1"] = "no"
+    (many_files / "05.json").write_text(json.dumps(body))
+    (many_files / "copy.json").unlink()
+    changed, third = builds("a")
+    assert changed == ["05.json"]
+    (kept,) = (tmp_path / "cache").rglob("*.figures")
+    kept.write_bytes(kept.read_bytes()[:1000])
+    assert len(builds("a")[0]) == 21
+    assert [page for path, page in builds("b")[1].items() if path.match("data/items-*")] == [
+        page for path, page in third.items() if path.match("data/items-*")
+    ]
+    (question,) = (tmp_path / "data").rglob("*questions*")
+    question.write_bytes(question.read_bytes() + b" ")
+    assert len(builds("a")[0]) == 21
 
 
 def test_the_page_that_compares_two_is_bounded_and_says_so(entries, files, monkeypatch):
@@ -460,7 +505,6 @@ def test_a_large_table_is_text_in_parts(monkeypatch):
 
 def test_draws_of_a_large_board_are_kept_and_a_damaged_file_is_no_harm(tmp_path, monkeypatch):
     from eqlab.analysis.ranks import _drawn, rank_sets
-    from eqlab.publish.leaderboard import build as build_module
 
     random = np.random.default_rng(5)
     table = np.round(random.normal(np.linspace(0, 3, 30)[:, None], 1, (30, 20)), 2)

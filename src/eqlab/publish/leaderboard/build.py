@@ -8,6 +8,7 @@ import json
 import shutil
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import field, replace
@@ -18,9 +19,11 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
+import msgspec
 import numpy as np
 
 from eqlab.analysis.ranks import KeptShares, LargeShares
+from eqlab.benchmarks.eqbench.published import PublishedRun
 from eqlab.core.environment import cache_folder
 from eqlab.core.errors import DataError, EqlabError, UsageError
 from eqlab.core.plural import many
@@ -34,6 +37,8 @@ from eqlab.publish.leaderboard.submission import Refused, read_submission
 from eqlab.publish.leaderboard.tables import Board, apart, boards
 from eqlab.runs.parallel import WorkerProcesses
 from eqlab.runs.published_results import PublishedReader, PublishedResult, as_run
+from eqlab.store.kept_scores import pack, unpacked
+from eqlab.store.kept_scores import without_texts as figures_of
 from eqlab.store.reader import Reader
 
 _STATE, _FRONT, _UNDER_WAY = "board.json", "index.html", ".under-way"
@@ -41,6 +46,8 @@ _MANY, _AT_ONCE = 80, 10
 """Published results from which on other processes are worth their start, and how many each scores at a time."""
 KEPT, _MOST_KEPT = 500, 8
 """Models of a table from which on what is drawn for its ranks is kept for the next build, and of how many tables."""
+_MOST_BOARDS = 4
+"""Of how many boards the figures of published results are kept."""
 _UNFINISHED = {"data", "models", TALKS, "compare.html", _FRONT, _UNDER_WAY}
 """What a build that was stopped before its end may have left."""
 
@@ -159,10 +166,45 @@ class KeptDraws:
                 draw=kept.large.draw,
                 share=kept.large.share,
             )
-        with suppress(OSError):
-            newest = sorted(self.folder.glob("*.npz"), key=lambda path: path.stat().st_mtime, reverse=True)
-            for path in newest[_MOST_KEPT:]:
-                path.unlink()
+        _forget(self.folder, "*.npz", _MOST_KEPT)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFigures:
+    """The figures of a board's published results, by the hash of their files: what is not new need not be scored. Some
+    10 kilobytes of each model, in a file that may be deleted at any time."""
+
+    folder: Path
+    name: str
+    asked: str
+    """What the questions are known by."""
+
+    @property
+    def _path(self) -> Path:
+        return self.folder / f"{self.name}.figures"
+
+    @property
+    def _stamp(self) -> str:
+        return f"{_program()} {self.asked}"
+
+    def get(self) -> dict[str, bytes]:
+        try:
+            stamp, found = msgspec.msgpack.decode(self._path.read_bytes(), type=tuple[str, dict[str, bytes]])
+            return found if stamp == self._stamp else {}
+        except (OSError, msgspec.MsgspecError):  # none, or damaged
+            return {}
+
+    def put(self, figures: Mapping[str, bytes]) -> None:
+        with suppress(OSError, EqlabError), whole_file(self._path, durable=False) as file:
+            file.write(msgspec.msgpack.encode((self._stamp, figures)))
+        _forget(self.folder, "*.figures", _MOST_BOARDS)
+
+
+def _forget(folder: Path, pattern: str, most: int) -> None:
+    with suppress(OSError):
+        newest = sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in newest[most:]:
+            path.unlink()
 
 
 def _place(folder: Path) -> str:
@@ -224,8 +266,9 @@ def _entries(
         reader = published_reader(sources.data)
         files = reader.files()
         say(f"scoring the published results from {'their files' if files else 'the figures that ship with eqlab'}")
-        if len(files) >= _MANY and workers.count > 0 and not sources.texts:
-            yield from _on_all_cores(sources.data, files, workers)
+        if len(files) >= _MANY and not sources.texts:
+            figures = KeptFigures(cache_folder() / "boards", _place(built.folder), reader.asked_sha256())
+            yield from _many_published(sources.data, files, workers, figures)
         else:
             yield from published_entries(reader)
     if sources.store is not None:
@@ -236,21 +279,56 @@ def _entries(
         yield from one.entries
 
 
-def _on_all_cores(data: Path | None, files: Sequence[Path], workers: WorkerProcesses) -> list[BoardEntry]:
+def _many_published(
+    data: Path | None, files: Sequence[Path], workers: WorkerProcesses, figures: KeptFigures
+) -> Iterator[BoardEntry]:
+    """In the order of the files; those that the last build scored are not scored again."""
+    before = figures.get()
+    names = {path: sha256(f"{path}\0".encode() + path.read_bytes()).hexdigest() for path in files}
+    new = [path for path, name in names.items() if name not in before]
+    scored = dict(zip(new, _on_all_cores(data, new, workers), strict=True))
+    now = {name: scored.get(path) or before[name] for path, name in names.items()}
+    if now.keys() != before.keys():
+        figures.put(now)
+    yield from map(_unpacked, now.values())
+
+
+def _on_all_cores(data: Path | None, files: Sequence[Path], workers: WorkerProcesses) -> list[bytes]:
     """Figures of published results, in the order of the files. Workers begin with the first, this process with the
     last, until they meet."""
+    if len(files) < _MANY or not workers.count:
+        return _figures_of_files(data, files)
     parts = [files[start : start + _AT_ONCE] for start in range(0, len(files), _AT_ONCE)]
     submitted = [workers.submit(_figures_of_files, data, part) for part in parts]
-    own: list[list[BoardEntry]] = []
+    own: list[list[bytes]] = []
     while submitted and submitted[-1].cancel():
         submitted.pop()
         own.append(_figures_of_files(data, parts[len(submitted)]))
-    return [entry for found in (*(one.result() for one in submitted), *reversed(own)) for entry in found]
+    return [packed for found in (*(one.result() for one in submitted), *reversed(own)) for packed in found]
 
 
-def _figures_of_files(data: Path | None, files: Sequence[Path]) -> list[BoardEntry]:
+_ABOUT = ("model", "file", "sha256", "completed", "revised", "items_sha256", "options", "facts", "texts")
+"""What an entry tells of a published result besides its figures."""
+
+
+def _figures_of_files(data: Path | None, files: Sequence[Path]) -> list[bytes]:
     reader = _reader(data)
-    return [figures_only(_published(reader.file_result(path, again=False), texts=False)) for path in files]
+    return [_packed(reader.file_result(path, again=False)) for path in files]
+
+
+def _packed(found: PublishedResult) -> bytes:
+    """Without words; what a board finds in them is found first."""
+    entry = _published(found, texts=False)
+    about = {name: getattr(found.run, name) for name in _ABOUT}
+    found_in_words = {"replies": entry.replies, "words": entry.words}
+    return zlib.compress(msgspec.msgpack.encode((about, pack(figures_of(found.result)), found_in_words)), 1)
+
+
+def _unpacked(packed: bytes) -> BoardEntry:
+    about, result, found_in_words = msgspec.msgpack.decode(zlib.decompress(packed))
+    entry = _published(PublishedResult(PublishedRun(**about, scored=()), unpacked(result)[0]), texts=False)
+    vars(entry).update(found_in_words)
+    return entry
 
 
 @dataclass(frozen=True, slots=True)

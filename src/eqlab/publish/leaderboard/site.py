@@ -565,9 +565,9 @@ def _parquet_parts(rows: Iterable[Mapping[str, Any]], schema: Mapping[str, type]
     import polars as pl
 
     columns: dict[str, list[Any]] = {name: [] for name in schema}
-    for row in rows:
+    for some in _batches(rows):
         for name, column in columns.items():
-            column.append(row.get(name))
+            column.extend([row.get(name) for row in some])
     buffer = io.BytesIO()
     pl.DataFrame(columns, schema=dict(schema)).write_parquet(buffer, compression="lz4", statistics=False)
     yield buffer.getvalue()
