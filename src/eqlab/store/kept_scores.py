@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -181,7 +181,8 @@ def _packed_column(column: Sequence[Any]) -> Sequence[Any]:
     if isinstance(column, array):
         return [None, column.typecode, column.tobytes()]
     if isinstance(column, Repeated):
-        return [column.values, column.places.typecode, column.places.tobytes()]
+        values = msgspec.msgpack.encode(column.values, enc_hook=_plain)
+        return [values, column.places.typecode, column.places.tobytes()]
     return [None, "", column]
 
 
@@ -189,11 +190,13 @@ def _unpacked_column(told: Sequence[Any]) -> Sequence[Any]:
     again, typecode, column = told
     if again is None:
         return _array(typecode, column) if typecode else cast(Sequence[Any], column)
-    values = [tuple(value) if isinstance(value, list) else value for value in again]
-    places = _array(typecode, column)
-    if places and max(places) >= len(values):
-        raise ValueError("a value that was not kept")
-    return Repeated(values, places)
+    return Repeated(_unpacked_values(again), _array(typecode, column))
+
+
+@lru_cache(maxsize=64)
+def _unpacked_values(packed: bytes) -> list[Any]:
+    """Read once for all models that were asked the same."""
+    return [tuple(value) if isinstance(value, list) else value for value in msgspec.msgpack.decode(packed)]
 
 
 def _array(typecode: str, content: bytes) -> "array[Any]":
@@ -212,7 +215,7 @@ def unpacked(packed: bytes) -> tuple[Result, Texts]:
     for name, column in columns.items():
         if len(column.places if isinstance(column, Repeated) else column) != count:
             raise ValueError(name)
-    return replace(_decoder().decode(bare), items=ItemColumns.made(count, columns)), dict(texts)
+    return replace(_decoder().decode(bare), items=ItemColumns(count, columns)), dict(texts)
 
 
 @cache
