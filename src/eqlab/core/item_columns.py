@@ -5,12 +5,14 @@ items, or one field of all of them (`core.results.field_of`)."""
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import repeat
 from operator import attrgetter, eq
 from sys import intern
 from types import MappingProxyType
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, cast, overload
 
+import msgspec
 from msgspec import structs
 
 from eqlab.core.results import ItemScore
@@ -146,7 +148,8 @@ class ItemColumns(Sequence[ItemScore]):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _handed_over, (self._count, self._columns, self._whole)
+        packed = {name: packed_column(column) for name, column in self._columns.items()}
+        return _handed_over, (self._count, packed, self._whole)
 
     def __del__(self) -> None:
         if self._made is not None:
@@ -173,8 +176,40 @@ def _columns_of(items: Sequence[ItemScore]) -> dict[str, Sequence[Any]]:
     return dict(zip(_FIELDS, zip(*map(structs.astuple, items), strict=True), strict=False))
 
 
-def _handed_over(count: int, columns: Columns, whole: Mapping[int, ItemScore]) -> ItemColumns:
-    return ItemColumns(count, {name: _small(name, column) for name, column in columns.items()}, whole)
+def _handed_over(count: int, packed: Columns, whole: Mapping[int, ItemScore]) -> ItemColumns:
+    return ItemColumns(count, {name: unpacked_column(column) for name, column in packed.items()}, whole)
+
+
+def packed_column(column: Sequence[Any]) -> Sequence[Any]:
+    """To be kept, or handed to another process: numbers as the machine has them, a tenth of the time of one by one."""
+    if isinstance(column, array):
+        return [None, column.typecode, column.tobytes()]
+    if isinstance(column, Repeated):
+        values = msgspec.msgpack.encode(column.values, enc_hook=plain)
+        return [values, column.places.typecode, column.places.tobytes()]
+    return [None, "", column]
+
+
+def unpacked_column(packed: Sequence[Any]) -> Sequence[Any]:
+    again, typecode, column = packed
+    if not typecode:
+        return cast(Sequence[Any], column)
+    numbers = array(typecode)
+    numbers.frombytes(column)
+    return numbers if again is None else Repeated(_unpacked_values(again), numbers)
+
+
+@lru_cache(maxsize=64)
+def _unpacked_values(packed: bytes) -> list[Any]:
+    """Read once for all models that were asked the same."""
+    return [tuple(value) if isinstance(value, list) else value for value in msgspec.msgpack.decode(packed)]
+
+
+def plain(value: Any) -> Any:
+    """numpy's numbers as Python's."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not kept")
 
 
 def _field(columns: Columns, name: str, count: int) -> Iterable[Any]:

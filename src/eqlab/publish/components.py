@@ -57,13 +57,17 @@ def item_rows(results: int) -> int:
 
 def in_points(result: Result) -> Result:
     """With its items in the unit of the headline, where that is ten times theirs: on a page an item has one unit."""
-    pairs = zip(field_of(result.items, "score"), field_of(result.items, "points"), strict=True)
-    scored = [(score, points) for score, points in pairs if score is not None and isfinite(score)]
-    if not any(score for score, _ in scored) or not all(starmap(_tenfold, scored)):
+    if not _in_tenths(result):
         return result
     items = ItemColumns.of(result.items).scored_as(list(field_of(result.items, "points")))
     low, high = result.item_range
     return replace(result, items=items, item_range=(10 * low, 10 * high))
+
+
+def _in_tenths(result: Result) -> bool:
+    pairs = zip(field_of(result.items, "score"), field_of(result.items, "points"), strict=True)
+    scored = [(score, points) for score, points in pairs if score is not None and isfinite(score)]
+    return any(score for score, _ in scored) and all(starmap(_tenfold, scored))
 
 
 def _tenfold(score: float, points: float | None) -> bool:
@@ -72,7 +76,10 @@ def _tenfold(score: float, points: float | None) -> bool:
 
 def scored_places(result: Result) -> list[int]:
     """The places of the items with a score, lowest first."""
-    scores = list(field_of(result.items, "score"))
+    return _by_value(list(field_of(result.items, "score")))
+
+
+def _by_value(scores: Sequence[Any]) -> list[int]:
     return sorted((place for place, score in enumerate(scores) if text.is_number(score)), key=scores.__getitem__)
 
 
@@ -197,7 +204,7 @@ def items_shown(results: int, result: Result) -> list[int] | None:
             break
         if silent > _SILENT:
             return None
-    worst, best = extremes(scored_places(in_points(result)))
+    worst, best = extremes(_by_value(list(field_of(result.items, "points" if _in_tenths(result) else "score"))))
     first = range(min(item_rows(results), len(result.items)))
     return list(dict.fromkeys((*first, *unscored, *worst, *best)))
 

@@ -27,11 +27,13 @@ def together(store: Reader, runs: Sequence[str], subject: str, config: Benchmark
 
 def pooled(store: Reader, scored_runs: Sequence[Found], score_together: Together = together) -> list[Found]:
     """The same runs in the same order; a result that several of them share stands with the first."""
-    groups: dict[str, list[tuple[int, int]]] = {}
+    if len(scored_runs) < 2:
+        return [(stored, list(results)) for stored, results in scored_runs]
+    groups: dict[tuple[str, frozenset[str]], list[tuple[int, int]]] = {}
     for place, (stored, results) in enumerate(scored_runs):
         for index, (subject, asked) in _paired(stored, results):
             if _may_be_pooled(results[index]):
-                key = f"{_key(stored, subject, asked)} {sorted(set(field_of(results[index].items, 'item')))}"
+                key = _key(stored, subject, asked), frozenset(field_of(results[index].items, "item"))
                 groups.setdefault(key, []).append((place, index))
     kept: list[dict[int, Result]] = [dict(enumerate(results)) for _, results in scored_runs]
     for places in groups.values():

@@ -44,7 +44,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, ReplyR
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form, Writing
 from eqlab.core.grouping import group_means, grouped
-from eqlab.core.item_columns import ItemColumns, Repeated, small_numbers
+from eqlab.core.item_columns import ItemColumns, Repeated
 from eqlab.core.item_file import filled
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, ItemScore, Result, Table
@@ -147,15 +147,15 @@ def _rows(replied: Sequence[GivenReply], facts: Facts, by: str) -> tuple[tuple[s
 
 def _items(replies: Sequence[GivenReply]) -> ItemColumns:
     """In columns: there are thousands, and what they show of their trials is the same for all repeats."""
-    trials = {reply.trial.id: reply.trial for reply in replies}
-    known = {trial: place for place, trial in enumerate(trials)}
-    places = small_numbers([known[reply.trial.id] for reply in replies])
-    keys = [trial.key for trial in trials.values()]
+    by_id = {reply.trial.id: reply.trial for reply in replies}
+    asked = Repeated.of([reply.trial.id for reply in replies])
+    trials, places = [by_id[trial] for trial in asked.values], asked.places
+    keys = [trial.key for trial in trials]
     return ItemColumns.made(
         len(replies),
         {
-            "item": Repeated([trial.items[0] for trial in trials.values()], places),
-            "trial": Repeated(list(trials), places),
+            "item": Repeated([trial.items[0] for trial in trials], places),
+            "trial": asked,
             "repeat": [reply.repeat for reply in replies],
             "status": [reply.status for reply in replies],
             "title": Repeated([f"{key['emotion']}: {key['utterance']}" for key in keys], places),
@@ -163,7 +163,7 @@ def _items(replies: Sequence[GivenReply]) -> ItemColumns:
             "values": [_values(reply.facts) for reply in replies],
             "attempts": [reply.n_attempts for reply in replies],
             "topics": Repeated([(str(key["emotion"]), str(key["valence"])) for key in keys], places),
-            "shown": Repeated([trial.stimulus for trial in trials.values()], places),
+            "shown": Repeated([trial.stimulus for trial in trials], places),
         },
     )
 

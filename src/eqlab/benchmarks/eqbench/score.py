@@ -80,10 +80,15 @@ def item_score_v2(answer: Mapping[str, float], reference: Mapping[str, float], r
 
 def worst_score(reference: Mapping[str, float], version: str, rules: EqBenchRules) -> float:
     """The item score of the worst answer from 0 to 10: in v1 everything on the emotion that is felt least."""
-    levels = reference.values()
+    return _worst_score(tuple(reference.values()), version, rules.five)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _worst_score(levels: tuple[float, ...], version: str, five: str) -> float:
+    """Kept: many subjects, and repeats, answer the same questions."""
     if version == "v1":
         return 10 - max(sum(levels) - level + abs(10 - level) for level in levels)
-    return 10 - _SCALE * sum(penalty(max(level, 10 - level), rules.five) for level in levels)
+    return 10 - _SCALE * sum(penalty(max(level, 10 - level), five) for level in levels)
 
 
 def item_score(
