@@ -287,6 +287,10 @@ def power(times: int) -> None:
     )
 
 
+def _excludes(low: float | None, high: float | None) -> bool:
+    return low is not None and high is not None and not low <= 0 <= high
+
+
 def few_raters(times: int) -> None:
     """How often arms that are alike are told apart by their shares of Good, where few people rate: by a bootstrap over
     whole raters, as before, and by Wilson's interval over raters with Student's t."""
@@ -311,7 +315,7 @@ def few_raters(times: int) -> None:
             shares = arm_shares(given, sorted(set(one.arms)), lambda rating: rating.rater)
             a, b = shares.arms
             gap = shares.gap(a, b)
-            now += gap.low is not None and not gap.low <= 0 <= gap.high
+            now += _excludes(gap.low, gap.high)
 
             def difference(totals: Any, shares: Any = shares, a: str = a, b: str = b) -> Any:
                 (one, _, n), (other, _, m) = shares._columns(totals, a), shares._columns(totals, b)
@@ -319,7 +323,7 @@ def few_raters(times: int) -> None:
 
             with np.errstate(invalid="ignore", divide="ignore"):
                 drawn = interval(shares.samples, difference, totals=shares.totals)
-            before += drawn.low is not None and not drawn.low <= 0 <= drawn.high
+            before += _excludes(drawn.low, drawn.high)
         rows.append((raters, each, prompts, "both" if both else "one", share(before, times), share(now, times)))
     show(
         f"Arms that are alike, told apart by their shares of Good: {times} studies a row",
