@@ -124,7 +124,7 @@ def _in_general(forms: Sequence[Form]) -> Iterator[str]:
         if not isinstance(field, Scale):
             kinds.append(f"{name}an answer in words")
         elif len(field.anchors) == field.high - field.low + 1:
-            kinds.append(f"{name}one of {len(field.anchors)} answers")
+            kinds.append(f"{name}one of {many(len(field.anchors), 'answer')}")
         else:
             kinds.append(f"{name}a number from {field.low} to {field.high}")
     points = "" if forms[0].total is None else f", {forms[0].total} in all"
