@@ -143,7 +143,7 @@ def _conditions(design: Design) -> str:
     if grouped:  # somebody sees several arms
         arms = [f"- {arm}{_from(sources, arm)}" for arm in sources]
         lines = [*arms, "Groups of people, by the arms that they see:", *lines]
-    most = f"to the {'group' if grouped else 'arm'} with most open places"
+    most = f"to the {'group' if grouped else 'arm'} with the largest share of open places"
     how = "in an order drawn before the study begins" if design.in_order else most
     return "\n".join([*lines, f"The server assigns people {how}; they do not know the arms."])
 
