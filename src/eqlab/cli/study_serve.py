@@ -245,7 +245,8 @@ def _serve(
             print_text(f"  researcher    {base}/researcher/{served.study.id}")
         if made_up:
             print_text(f"Password of the researcher's page, for this start: {made_up}")
-        print_text("Ctrl-C stops; everything acknowledged is stored.")
+        kept = "nothing is kept" if settings.preview else "everything acknowledged is stored"
+        print_text(f"Ctrl-C stops; {kept}.")
 
     run_server(studies, settings, host, port, ready, listening)
     if watch is not None:

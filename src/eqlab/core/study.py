@@ -128,7 +128,7 @@ class Places:
     lease_minutes: float = 60.0
     """How long a place is held without a save before somebody else may have it."""
     order: Literal["even", "blocks"] = field(default="even", metadata=LATE)
-    """`even`: the arm with most open places is next; `blocks`: permuted blocks, drawn before the study begins."""
+    """`even`: the arm with the largest share open is next; `blocks`: permuted blocks, drawn before the study begins."""
     block: int = field(default=1, metadata=LATE)
     """How often each arm is in a block."""
 

@@ -124,7 +124,7 @@ def _in_general(forms: Sequence[Form]) -> Iterator[str]:
         if not isinstance(field, Scale):
             kinds.append(f"{name}an answer in words")
         elif len(field.anchors) == field.high - field.low + 1:
-            kinds.append(f"{name}one of {len(field.anchors)} answers")
+            kinds.append(f"{name}one of {many(len(field.anchors), 'answer')}")
         else:
             kinds.append(f"{name}a number from {field.low} to {field.high}")
     points = "" if forms[0].total is None else f", {forms[0].total} in all"
@@ -143,7 +143,7 @@ def _conditions(design: Design) -> str:
     if grouped:  # somebody sees several arms
         arms = [f"- {arm}{_from(sources, arm)}" for arm in sources]
         lines = [*arms, "Groups of people, by the arms that they see:", *lines]
-    most = f"to the {'group' if grouped else 'arm'} with most open places"
+    most = f"to the {'group' if grouped else 'arm'} with the largest share of open places"
     how = "in an order drawn before the study begins" if design.in_order else most
     return "\n".join([*lines, f"The server assigns people {how}; they do not know the arms."])
 
