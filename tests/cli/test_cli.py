@@ -296,6 +296,27 @@ def test_published_models_are_compared_without_what_runs_need(published, tmp_pat
     assert done.stdout.splitlines()[-1].split() == ["loaded", *needed]
 
 
+def test_the_command_ends_when_everything_is_done_and_written():
+    """Threads, what others want done at the end, and output that was not flushed."""
+    script = (
+        "import atexit, sys, threading, time\nfrom eqlab.__main__ import run\n"
+        "atexit.register(print, 'the end')\n"
+        "threading.Thread(target=lambda: (time.sleep(0.2), print('a thread'))).start()\n"
+        "sys.argv[1:] = ['runs', 'show', 'nothing', '--store', 'nowhere.db']\n"
+        "print('the beginning')\nrun()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.stdout.split("\n"), done.returncode) == (["the beginning", "a thread", "the end", ""], 1), done.stderr
+    assert "There is no store nowhere.db." in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is full")
+def test_output_that_nothing_takes_is_no_success():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "eqlab", "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode != 0
+
+
 def test_a_run_is_shown_without_what_compares_any_two(server, tmp_path):
     server.reply = lambda body, n: good(body)
     script = (
