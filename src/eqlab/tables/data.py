@@ -54,12 +54,8 @@ def csv_bytes(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> byte
     return buffer.getvalue().encode("utf-8", "replace")
 
 
-def guarded(value: Any) -> Any:
-    """Text that a spreadsheet would take for a formula gets a leading apostrophe."""
-    return _guarded([value])[0]
-
-
 def _guarded(values: Sequence[Any]) -> list[Any]:
+    """Text that a spreadsheet would take for a formula gets a leading apostrophe."""
     return [f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value for value in values]
 
 
