@@ -15,12 +15,14 @@ def run() -> None:
     try:
         main()
     except SystemExit as end:
+        if isinstance(end.code, str):
+            raise
         with suppress(OSError):  # output that nobody takes: Python's own end says so
             threading._shutdown()  # type: ignore[attr-defined]
             atexit._run_exitfuncs()
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(end.code if isinstance(end.code, int) else 0)
+            os._exit(end.code or 0)
         raise
 
 
