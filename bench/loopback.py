@@ -83,7 +83,7 @@ class Measured:
 
 def eqlab(*arguments: str, folder: Path) -> Measured:
     """One `eqlab` command in a process of its own, measured by the operating system."""
-    script = "from eqlab.cli.main import main; main()"
+    script = "from eqlab.__main__ import run; run()"  # what the installed command does
     return measured([sys.executable, "-c", script, *arguments], folder)
 
 

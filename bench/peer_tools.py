@@ -100,7 +100,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 def _eqlab(python: str, job: Job, again: bool) -> list[str]:
     items, repeats, defaults = emotionbench_size(job.requests)
-    start = [python, "-c", "from eqlab.cli.main import main; main()", "run", "bench", "-b", "emotionbench"]
+    start = [python, "-c", "from eqlab.__main__ import run; run()", "run", "bench", "-b", "emotionbench"]
     size = ["--profile", "full", "--limit", str(items), "-o", f"defaults={defaults}", "-o", f"repeats={repeats}"]
     files = ["--store", str(job.folder / "eqlab.db"), "--report", str(job.folder / "report.html")]
     return [*start, *size, *files, "--base-url", job.url, "--max-concurrency", str(job.in_flight)]
