@@ -23,6 +23,7 @@ from eqlab.core.forms import Form, Scale, problems
 from eqlab.core.grouping import grouped
 from eqlab.core.results import Better, Cell, ItemScore, Norms, Result, Table, goodness
 from eqlab.core.runs import PEOPLE, PERSON
+from eqlab.core.text import basis_of, value_of
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
 from eqlab.tables.cells import p_text
@@ -284,17 +285,17 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
             answers.setdefault(one.attempts[-1].subject, []).append(one)
     scores = [score for each in item_scores.values() if (score := own_score(benchmark, each)) is not None]
     like = benchmark.score(f"{PERSON}all", everything, options)  # names, ranges, baselines: as for any subject
-    head, things = like.headline, f"people take {benchmark.title}"
+    head = like.headline
     headline = structs.replace(
         mean_estimate(head.name, scores, unit=head.unit, digits=head.digits, bounds=_inside(like.score_range, scores)),
         of="people",
     )
-    said = "No answer could be scored" if headline.value is None else f"People score {headline.value:.{head.digits}f}"
+    said = f"People score {value_of(headline)} ({basis_of(headline)}) in {like.title}."
     return replace(
         like,
         subject=PEOPLE,
         headline=headline,
-        sentence=f"{said} ({headline.n} {things}).",
+        sentence="No answer of a person could be scored." if headline.value is None else said,
         estimates=tuple(one for one in like.estimates if one.name in getattr(benchmark, "of_people", ())),
         counts=outcome.count_outcomes(item.status for _, item in items),
         items=tuple(_together([item for _, item in items])),
