@@ -342,6 +342,29 @@ def test_a_reply_that_quotes_a_tag_of_thinking_changes_nothing_for_others(tmp_pa
     assert len({body["max_tokens"] for body in server.requests}) == 1
 
 
+def test_the_first_person_with_a_model_that_thinks_gets_the_reply_that_came(tmp_path, server):
+    """Cut while it thought, asked again with more room: the first attempt's room was taken for a full context's."""
+
+    def reply(body, number):
+        thought = body["max_tokens"] < 1000
+        choice = {
+            "index": 0,
+            "finish_reason": "length" if thought else "stop",
+            "message": {
+                "role": "assistant",
+                "content": "" if thought else "A reply.",
+                "reasoning_content": "Hm. " * 90,
+            },
+        }
+        return {"choices": [choice], "usage": {"prompt_tokens": 50, "completion_tokens": 90}}
+
+    server.reply = reply
+    with talking(tmp_path, server, arms=ONE_ARM) as site:
+        for n in range(2):
+            person = site.person(f"p-{n}").begin().say("Hello.", 50).until_answered()
+            assert person.lines[-1] == ("other", "A reply.")
+
+
 def test_a_field_that_one_persons_words_make_a_server_refuse_is_still_sent_for_others(tmp_path, server):
     """A gateway that quotes what it dislikes: the field it seems to name is left out of that question alone."""
 

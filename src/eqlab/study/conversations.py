@@ -230,7 +230,7 @@ class Conversations:
         if call.id is None:
             return call.why
         repeats: list[int] = []
-        under_way = worst
+        under_way, room = worst, chat.most_tokens(request, thinks=False)
 
         async def again(worst: Amount) -> None:
             nonlocal under_way
@@ -265,11 +265,10 @@ class Conversations:
             down, took = f"a fault of eqlab ({type(error).__name__})", meter() + under_way
         finally:
             beat.cancel()
-        room = chat.most_tokens(request, thinks=False)
-        cut = (one for one in said if one.status != "ok" and one.finish == LENGTH and one.sent.get("room", room) < room)
-        if (short := next(cut, None)) is not None:  # no silence of the model's
-            said.clear()
-            down = f"the model's context leaves {many(short.sent['room'], 'token')} to a reply"
+        last = said[-1] if said else None
+        if last and last.status != "ok" and last.finish == LENGTH and (left := last.sent.get("room", room)) < room:
+            said.clear()  # no silence of the model's
+            down = f"the model's context leaves {many(left, 'token')} to a reply"
         answers = [answer for answer in said if answer.status != "error"]
         if not answers and not down:
             down = session.limit or "the model was not asked"

@@ -311,7 +311,6 @@ def _talk(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) ->
     for row in sorted(rows, key=lambda row: int(row["turn"])):
         talks.setdefault((row["person"], row["talk"]), []).append(row)
     people: dict[str, list[tuple[str, float, float]]] = {}
-    gains: dict[str, list[float]] = {}
     ends, replies, words = [], [], []
     for (person, first), turns in talks.items():
         start, end = float(questions[first]["character"]["emotion"]), _end(turns, questions[first], speaking)
@@ -324,11 +323,13 @@ def _talk(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) ->
         ends += [end] if end in OVER else []
         if end in OVER and felt:
             people.setdefault(person, []).append((str(questions[first]["arm"]), start, felt[-1]))
-            gains.setdefault(turns[0]["item"], []).append(felt[-1] - start)
     found: Found = {}
     if people:
         found["final emotion"] = (fmean(fmean(end for *_, end in own) for own in people.values()), EXACT)
-        found["change of emotion"] = (fmean(fmean(own) for own in gains.values()), EXACT)
+        found["change of emotion"] = (
+            fmean(fmean(end - start for _, start, end in own) for own in people.values()),
+            EXACT,
+        )
     for arm in sorted({arm for own in people.values() for arm, *_ in own}):
         means = [fmean(end for its, _, end in own if its == arm) for own in people.values() if own[0][0] == arm]
         found[f"final emotion, {arm}"] = (fmean(means), EXACT)
