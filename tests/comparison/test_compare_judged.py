@@ -34,7 +34,7 @@ def test_what_people_rated_was_not_refused_or_lost(tmp_path):
     """A rating has no points of its own, and all were called refused, unreadable or failed."""
     write_replies(tmp_path)
     store = api.open_store(str(tmp_path / "s.db"))
-    text = study_text("rating", arms=("a", "b"), top="limit = 6")
+    text = study_text("rating", arms=("a", "b"), tables="[places]\nbatch_size = 4\npeople_per_batch = 3\n")
     participation = filled(opened(tmp_path / "study.toml", text, store), store, 12, source=text)
     run = participation.design.run.id
     store.close()

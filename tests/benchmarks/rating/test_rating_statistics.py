@@ -500,3 +500,11 @@ def test_three_raters_do_not_tell_arms_apart_by_whom_they_happened_to_be(both, o
     assert gap.value == pytest.approx(100 * (10 - sum(of_b)) / 12)
     assert gap.low < 0 or of_b == (0, 0, 0)
     assert shares.good("b").high > 50  # three raters are three, not twelve ratings
+
+
+def test_one_rater_of_an_arm_tells_nothing_of_others():
+    ratings = [GivenRating("a", str(prompt), "only", 3, "", "", 0) for prompt in range(12)]
+    ratings += [GivenRating("b", str(prompt), f"r{rater}", 1, "", "", 0) for prompt in range(4) for rater in range(3)]
+    shares = arm_shares(ratings, ("a", "b"), lambda one: one.rater)
+    assert (shares.good("a").value, shares.good("a").low, shares.good("a").high) == (100.0, None, None)
+    assert (shares.gap("a", "b").value, shares.gap("a", "b").low) == (100.0, None)

@@ -37,7 +37,8 @@ class ArmShares:
         clusters = [place for place, of in enumerate(n) for _ in range(int(of))]
         counts = self.counts[arm]
         note = "Wilson: every rating was the same" if counts.good in (0, counts.n) else ""
-        return clustered_share(f"P(Good), {arm}", hits, clusters, note=note)
+        found = clustered_share(f"P(Good), {arm}", hits, clusters, note=note)
+        return found if len(set(clusters)) > 1 else structs.replace(found, low=None, high=None, note="")
 
     def highest(self) -> Estimate:
         """The best arm's share, under a name that does not depend on which it is."""
