@@ -12,6 +12,7 @@ from eqlab.runs.context import Known, StoreContext
 from eqlab.runs.parallel import results_of
 from eqlab.runs.score import results
 from eqlab.store.access import open_store
+from eqlab.store.engine import open_engine
 
 JUDGED, PEOPLE_RATED = "7599924d8d", ("4b2d2f889d", "359903a954")
 
@@ -24,6 +25,7 @@ def counted(tmp_path, monkeypatch):
     connection = sqlite3.connect(path)
     connection.executescript(text)
     connection.close()
+    open_engine(str(path), upgrade=True).dispose()  # its studies are locked
     store = open_store(str(path))
     read = []
     plain = store.scored

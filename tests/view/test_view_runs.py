@@ -249,6 +249,8 @@ def test_a_store_of_0_1_is_brought_up_to_date_and_shown(tmp_path):
     sql = gzip.decompress((Path(__file__).parent.parent / "store" / "store_0_1.sql.gz").read_bytes()).decode()
     with closing(sqlite3.connect(tmp_path / "old.db")) as made:
         made.executescript(sql)
+        made.execute("UPDATE studies SET locked_at = NULL")
+        made.commit()
     view = View(tmp_path / "old.db")
     page = view.get("/")
     assert view.site.shelf.snapshot.runs
