@@ -61,3 +61,13 @@ def test_people_alone_have_nothing_to_be_compared_with(store, tmp_path, eqlab):
     done = eqlab("compare", study, "--speakers", "people", "--store", str(tmp_path / "s.db"))
     assert done.code == 2
     assert "All talks here were held with 'people'" in done.err
+
+
+def test_arms_are_compared_over_people_however_many_talks_each_had(store, tmp_path, eqlab):
+    """Paired over personas, a person's talks counted as so many people; and both arms' talks were each arm's."""
+    study = with_people(tmp_path, store, 8, 16)
+    done = eqlab("compare", study, "--store", str(tmp_path / "s.db"))
+    assert "from their two intervals" in " ".join(done.out.split())
+    assert "final emotion" in done.out
+    assert "P(Good)" not in done.out
+    assert "For other speakers too" not in done.out

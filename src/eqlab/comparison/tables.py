@@ -41,7 +41,7 @@ def _over_speakers(comparison: Comparison) -> "Sequence[Beyond]":
         return ()
     from eqlab.comparison.speakers import over_speakers
 
-    return over_speakers(comparison.entries)
+    return over_speakers([entry for entry in comparison.entries if not entry.rater])
 
 
 def sentence(comparison: Comparison) -> str:
@@ -131,7 +131,7 @@ def _measure(comparison: Comparison) -> str:
     score = comparison.entries[0].score
     if not comparison.rater:
         return score.name
-    return OVERALL if score.unit == POINTS else SHARE
+    return OVERALL if score.unit == POINTS else SHARE if score.unit == "%" else score.name
 
 
 def _pairs(comparison: Comparison) -> Table:

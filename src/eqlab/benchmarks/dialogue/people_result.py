@@ -19,7 +19,7 @@ from eqlab.core.answers import final
 from eqlab.core.benchmark import Scored
 from eqlab.core.grouping import group_means, grouped
 from eqlab.core.plural import many
-from eqlab.core.results import Estimate, OfOthers, Result, Table
+from eqlab.core.results import Estimate, ItemScore, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.studied import Contrast
 from eqlab.core.values import dataclass
@@ -62,10 +62,7 @@ def people_result(scored: Sequence[Scored], options: Mapping[str, Any], referenc
             *(estimate for estimate in of_models.estimates(talks, felt) if estimate.name != of_models.CHANGE),
         ),
         counts=of_models.counts(talks),
-        items=tuple(
-            structs.replace(of_models.item(talk, [talk.speaker]), repeat=place, group=talk.arm if speaking else "")
-            for place, talk in enumerate(talks)
-        ),
+        items=tuple(_item(talk, place, speaking) for place, talk in enumerate(talks)),
         caveats=_caveats(talks, speaking),
         others=_of_models(felt, arms) if speaking else None,
         tables=(
@@ -79,6 +76,13 @@ def people_result(scored: Sequence[Scored], options: Mapping[str, Any], referenc
             structs.replace(of_models.transcript(talk), repeat=place) for place, talk in enumerate(talks) if talk.said
         ),
     )
+
+
+def _item(talk: Talked, place: int, speaking: bool) -> ItemScore:
+    """Where people speak, arms are compared over people, each of whom is one, however many talks they had: a talk by
+    itself has no points."""
+    item = structs.replace(of_models.item(talk, [talk.speaker]), repeat=place)
+    return structs.replace(item, group=talk.arm, points=None) if speaking else item
 
 
 def _of_models(felt: Sequence[Talked], arms: Sequence[str]) -> OfOthers:
