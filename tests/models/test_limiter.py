@@ -42,6 +42,22 @@ def test_never_below_one_and_back_to_the_top():
     assert limiter.limit == 8
 
 
+def test_an_outage_tells_neither_a_rate_nor_how_many_are_too_many(monkeypatch):
+    """Each limiter knows its own: what another model at the address was answered meanwhile says nothing here."""
+    now = [100.0]
+    monkeypatch.setattr("eqlab.models.limiter.time.monotonic", lambda: now[0])
+    short, long = Limiter(8), Limiter(8)
+    for limiter, seconds in ((short, 3.0), (long, 20.0)):
+        for _ in range(6):
+            now[0] += seconds
+            limiter.refused(now[0], pause=0.0)
+            limiter.overloaded()
+        limiter.went_well(patience=60.0)
+    assert (long.limit, long.interval) == (8, 0.0)
+    assert short.limit < 3
+    assert short.interval > 1
+
+
 def test_a_pause_is_kept():
     async def main():
         limiter = Limiter(4)

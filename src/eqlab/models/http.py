@@ -417,12 +417,10 @@ class HttpChat:
     def _took(self, request: ChatRequest, reply: ChatReply, came: Any, retries: int) -> ChatReply:
         transport = self._transport
         first, self._answered = not self._answered, True
-        if transport.bad_since is not None and time.monotonic() - transport.bad_since > transport.timeouts.patience:
-            self._pace.forget_rate()
         transport.bad_since = None
         transport.told = False
-        self._limiter.went_well()
-        self._pace.went_well()
+        for limiter in (self._limiter, self._pace):
+            limiter.went_well(transport.timeouts.patience)
         self._warn()
         if self._streams_first and reply.latency < transport.timeouts.silence / 4:
             self._streams_first = False

@@ -33,6 +33,8 @@ class Limiter:
         self._good = 0
         """Requests that went well since the rate was last refused."""
         self._pause = _SHORTEST_PAUSE / 2
+        self._bad_since: float | None = None
+        """When the first request since the last good one was refused."""
 
     async def acquire(self, nap: Nap = asyncio.sleep) -> float:
         """Wait for one's turn; returns when that was, which `refused` wants to know. `nap` sleeps out a pause."""
@@ -69,8 +71,12 @@ class Limiter:
         self._under_way -= 1
         self._wake()
 
-    def went_well(self) -> None:
-        """One more at once for every round of requests that went well; a little faster, too."""
+    def went_well(self, patience: float = float("inf")) -> None:
+        """One more at once for every round of requests that went well; a little faster, too. After more than `patience`
+        seconds in which none did all at once: that was an outage, and tells neither a rate nor how many are too many."""
+        if self._bad_since is not None and time.monotonic() - self._bad_since > patience:
+            self.limit, self.interval, self._pause = float(self.highest), 0.0, _SHORTEST_PAUSE / 2
+        self._bad_since = None
         self._good += 1
         if self.limit < self.highest:
             self.limit = min(self.highest, self.limit + 1 / self.limit)
@@ -82,6 +88,7 @@ class Limiter:
     def overloaded(self, pause: float = 0.0) -> None:
         """The server is overloaded or timed out; `pause` seconds is what it asked for."""
         now = time.monotonic()
+        self._bad_since = now if self._bad_since is None else self._bad_since
         self._paused_until = max(self._paused_until, now + pause)
         if now - self._halved_at >= _CALM:
             self._halved_at = now
@@ -90,6 +97,7 @@ class Limiter:
     def refused(self, started: float, pause: float | None = None) -> None:
         """The server refused a request of that moment for its rate; it may have said how long to wait."""
         now = time.monotonic()
+        self._bad_since = now if self._bad_since is None else self._bad_since
         if pause is not None:
             self._paused_until = max(self._paused_until, now + pause)
         if started < self._slowed_at:
@@ -107,10 +115,6 @@ class Limiter:
             self._paused_until = max(self._paused_until, now + self._pause)
         self._good = 0
         self._slowed_at = now
-
-    def forget_rate(self) -> None:
-        """An outage is over in which every request was refused: that was no rate."""
-        self.interval, self._pause = 0.0, _SHORTEST_PAUSE / 2
 
     def pause(self, seconds: float) -> None:
         """Wait without slowing down: the allowance of this window is used up."""
