@@ -73,7 +73,7 @@ class Limiter:
 
     def went_well(self, patience: float = float("inf")) -> None:
         """One more at once for every round of requests that went well; a little faster, too. After more than `patience`
-        seconds in which none did all at once: that was an outage, and tells neither a rate nor how many are too many."""
+        seconds in which none did all at once: that was an outage, which tells neither a rate nor what is too much."""
         if self._bad_since is not None and time.monotonic() - self._bad_since > patience:
             self.limit, self.interval, self._pause = float(self.highest), 0.0, _SHORTEST_PAUSE / 2
         self._bad_since = None
