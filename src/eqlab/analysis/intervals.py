@@ -145,6 +145,17 @@ def proportion_bounds(p: float, n: float) -> tuple[float, float]:
     return max(0.0, centre - reach), min(1.0, centre + reach)
 
 
+def difference_bounds(a: Estimate, b: Estimate) -> tuple[float, float] | None:
+    """d − √((a − l_a)² + (u_b − b)²) and d + √((u_a − a)² + (b − l_b)²), with d = a − b: the method of variance
+    estimates recovery (Zou & Donner 2008, Statistics in Medicine 27:1693), for two independent estimates. None where
+    one of them has no interval."""
+    if a.value is None or a.low is None or a.high is None or b.value is None or b.low is None or b.high is None:
+        return None
+    gap = a.value - b.value
+    down, up = math.hypot(a.value - a.low, b.high - b.value), math.hypot(a.high - a.value, b.value - b.low)
+    return gap - down, gap + up
+
+
 def fisher(r: float, n: int) -> tuple[float, float] | tuple[None, None]:
     """Fisher's (1921) 95 % interval of a correlation over n pairs, tanh(artanh r ± 1.96/√(n − 3)); undefined for fewer
     than four pairs, and for a perfect one."""

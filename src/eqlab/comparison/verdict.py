@@ -9,7 +9,6 @@ None is claimed that the pair itself does not bear out: nobody loses a rank to o
 And none that rests on answers which were not given: who is better must be so with its own refused, unreadable or
 failed answers as the worst that their forms allow (`Pair.leads`, ranks `at_worst`), so that refusing is no gain."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import field, replace
 from functools import cached_property
@@ -22,7 +21,7 @@ import numpy.typing as npt
 from eqlab.analysis.arrays import Floats, codes
 from eqlab.analysis.comparison import Difference, cluster_points, items_needed, paired, unpaired
 from eqlab.analysis.components import MeasurementDesign
-from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.intervals import FEWEST, difference_bounds
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.pairwise import Pairwise, comparable, one_against, pairwise
 from eqlab.analysis.ranks import Keeper, adjusted_p, rank_sets
@@ -148,19 +147,18 @@ def are_paired(shared: int, one: int, other: int) -> bool:
 
 
 def from_intervals(a: Estimate, b: Estimate) -> Difference:
-    """d = a − b with d − √((a − l_a)² + (u_b − b)²) and d + √((u_a − a)² + (b − l_b)²): the method of variance
-    estimates recovery (Zou & Donner 2008, Statistics in Medicine 27:1693). Takes both for independent, which is
-    cautious where they answered the same items. p: from the same distance, on the normal scale."""
+    """From both intervals, taken for independent, which is cautious where they answered the same items. p: from the
+    same distance, on the normal scale."""
     n = a.n + b.n
     if a.value is None or b.value is None or not (is_number(a.value) and is_number(b.value)):
         return Difference(None, n, "unpaired")
-    gap = a.value - b.value
-    if a.low is None or a.high is None or b.low is None or b.high is None:
+    gap, bounds = a.value - b.value, difference_bounds(a, b)
+    if bounds is None:
         return Difference(gap, n, "unpaired")
-    down, up = math.hypot(a.value - a.low, b.high - b.value), math.hypot(a.high - a.value, b.value - b.low)
-    reach = down if gap > 0 else up
+    low, high = bounds
+    reach = gap - low if gap > 0 else high - gap
     p = 1.0 if gap == 0 else 2 * float(ndtr(-_Z * abs(gap) / reach)) if reach > 0 else None
-    return Difference(gap, n, "unpaired", low=gap - down, high=gap + up, p=p)
+    return Difference(gap, n, "unpaired", low=low, high=high, p=p)
 
 
 def _judged(a: Contender, b: Contender, gap: Difference, shared: int) -> Pair:

@@ -10,7 +10,13 @@ from msgspec import structs
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import draw_totals, interval, shared_totals
 from eqlab.analysis.contingency import Counts, count_ratings
-from eqlab.analysis.intervals import clustered_share, proportion_bounds, proportion_estimate, t_bounds
+from eqlab.analysis.intervals import (
+    clustered_share,
+    difference_bounds,
+    proportion_bounds,
+    proportion_estimate,
+    t_bounds,
+)
 from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
 from eqlab.benchmarks.rating.rated import GOOD, HUMAN, GivenRating
 from eqlab.core.results import HEAT, Estimate, Table, stacked, whiskers
@@ -68,7 +74,7 @@ class ArmShares:
         gap = (one.value or 0.0) - (other.value or 0.0)
         bounds: tuple[float | None, float | None] = (None, None)
         if len(self.samples) > 1:
-            bounds = _difference(one, other)
+            bounds = difference_bounds(one, other) or bounds
         elif (clusters := len(self.samples[0])) > 1:
             shares = [self._columns(self.samples, each) for each in (arm, reference)]
             own, against = (100 * (good - good.sum() / n.sum() * n) / n.sum() for good, _, n in shares)
@@ -110,15 +116,6 @@ class ArmShares:
     def _mean(self, totals: Sequence[Floats], arm: str) -> Floats:
         _, total, n = self._columns(totals, arm)
         return np.asarray(total / n)
-
-
-def _difference(one: Estimate, other: Estimate) -> tuple[float | None, float | None]:
-    if None in (one.value, one.low, one.high, other.value, other.low, other.high):
-        return None, None
-    a, low_a, high_a, b, low_b, high_b = (
-        float(each or 0.0) for each in (one.value, one.low, one.high, other.value, other.low, other.high)
-    )
-    return a - b - math.hypot(a - low_a, high_b - b), a - b + math.hypot(high_a - a, b - low_b)
 
 
 def arm_shares(
