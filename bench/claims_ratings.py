@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -328,5 +329,40 @@ def few_raters(times: int) -> None:
     show(
         f"Arms that are alike, told apart by their shares of Good: {times} studies a row",
         ("raters an arm", "ratings each", "prompts", "arms a rater sees", "bootstrap over raters", "now"),
+        rows,
+    )
+    _two_of_several(times)
+
+
+def _two_of_several(times: int) -> None:
+    """The same where each rater sees two of several arms: every arm against the first."""
+    from eqlab.benchmarks.rating.arm_shares import arm_shares
+    from eqlab.benchmarks.rating.rated import GivenRating
+
+    rows = Rows()
+    for arms, raters in ((3, 6), (3, 12), (4, 6), (4, 12), (6, 6), (6, 12), (6, 60)):
+        random = np.random.default_rng(100 * arms + raters)
+        pairs = list(combinations(range(arms), 2))
+        told = gaps = none = 0
+        for _ in range(times):
+            prompts, replies = random.normal(0, 0.5, 20), random.normal(0, 0.4, (arms, 20))
+            order = random.permutation(-(-raters // len(pairs)) * len(pairs))[:raters] % len(pairs)
+            given = []
+            for rater, pair in enumerate(order):
+                generous = random.normal(0, 0.9)
+                for arm in pairs[pair]:
+                    for prompt in random.permutation(20)[:5]:
+                        z = random.logistic() + generous + prompts[prompt] + replies[arm, prompt]
+                        value = 3 if z > 0.5 else 2 if z > -0.8 else 1
+                        given.append(GivenRating(str(arm), str(prompt), str(rater), value, "", "", 0))
+            shares = arm_shares(given, [str(arm) for arm in range(arms)], lambda rating: rating.rater)
+            for arm in shares.arms[1:]:
+                gap = shares.gap(arm, shares.arms[0])
+                gaps, none = gaps + 1, none + (gap.low is None)
+                told += _excludes(gap.low, gap.high)
+        rows.append((arms, raters, share(told, gaps), none))
+    show(
+        f"Arms that are alike, two of them a rater, five ratings of each: {times} studies a row",
+        ("arms", "raters", "told apart", "gaps without an interval"),
         rows,
     )

@@ -83,3 +83,10 @@ def test_likelihood_is_exact_in_both_tails(eta):
     if abs(eta) < 100:
         assert np.exp(here.log_p).sum() == pytest.approx(1.0)
     assert np.all(here.weight >= 0)
+
+
+def test_an_answer_that_is_next_to_impossible_has_no_density_and_warns_of_nothing():
+    """Three raters who nearly agree send the search far out before it turns back."""
+    assert terms(np.array([np.inf, 0.5]), np.array([800.0, -0.5])) is None
+    assert terms(np.array([-800.0, 0.5]), np.array([-np.inf, -0.5])) is None
+    assert terms(np.array([np.inf, 0.5]), np.array([700.0, -0.5])) is not None

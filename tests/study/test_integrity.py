@@ -59,7 +59,7 @@ def test_a_researcher_who_erases_after_the_lock_loses_the_word_confirmatory(lock
     erase_person(participation, people[0], "researcher", "ada")
     found = analyse(participation)
     assert found.standing.label == "exploratory"
-    assert "erased or shut out by a researcher" in found.standing.reason
+    assert "a researcher erased, shut out or released" in found.standing.reason
     assert found.result.sentence.startswith("Exploratory")
     assert any("0 at their own request on the page, 1 by a researcher" in said for said in found.result.caveats)
     (event,) = [one for one in read_participants(participation).events if one.kind == "erased"]
@@ -103,7 +103,7 @@ def test_whoever_was_shut_out_stays_told_when_they_are_gone(make_participation, 
         rate(participation, name, (1, 2, 3))
     found = standing(participation, *analysis_code(), analysis_libraries())
     assert found.label == "exploratory"
-    kept = "the answers of 1 person were erased or shut out"
+    kept = "a researcher erased, shut out or released 1 person who had answered"
     why = kept if gone == "deleted" else "a researcher shut out 1 person, and no event does"
     assert why in found.reason
 
@@ -626,7 +626,10 @@ def test_a_changed_export_is_found_out(locked, tmp_path):
 @pytest.mark.parametrize(
     ("done", "told"),
     [
-        ("banned", "that the answers of 1 person were erased or shut out by a researcher after the plan was locked"),
+        (
+            "banned",
+            "that after the plan was locked a researcher erased, shut out or released 1 person who had answered",
+        ),
         ("looked", "1 look before the planned number was reached"),
         ("closed", "when the study was closed"),
     ],

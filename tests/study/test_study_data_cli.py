@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import time
+from io import StringIO
 
 import polars as pl
 import pytest
@@ -64,7 +65,7 @@ def test_what_people_wrote_is_read_through_the_door_that_keeps_the_look(eqlab, t
     done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
     assert done == ["locked", "read"]
     code, said, error = eqlab("study", "people", "signals", "study.toml")  # how much people write is the outcome here
-    assert (code, said.startswith("Interim:")) == (0, True), error
+    assert (code, "is on record; results are interim." in said) == (0, True), error
     done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
     assert done == ["locked", "read", "read"]
 
@@ -179,6 +180,37 @@ def assert_tables_are_held_against_the_records(eqlab, out):
     assert said(0) == []
 
 
+def test_another_lock_never_takes_the_place_of_a_lock_file(eqlab, tmp_path):
+    eqlab("study", "init", "eqbench", "-o", "study.toml")
+    assert eqlab("study", "lock", "study.toml")[0] == 0
+    first = (tmp_path / "eqbench.lock.json").read_text()
+    code, _, error = eqlab("study", "lock", "study.toml", "--store", "another.db")
+    assert (code, "eqbench.lock.json is there" in error) == (2, True), error
+    assert (tmp_path / "eqbench.lock.json").read_text() == first
+    assert eqlab("study", "lock", "study.toml", "--store", "another.db", "-o", "second.lock.json")[0] == 0
+    assert eqlab("study", "lock", "study.toml")[0] == 0  # the same lock again
+
+
+def test_a_plan_that_nobody_can_test_is_told_when_it_is_locked(eqlab, tmp_path):
+    eqlab("study", "init", "pairwise", "-o", "study.toml", "--arm", "ours=author", "--arm", "again=author")
+    path = tmp_path / "study.toml"
+    path.write_text(path.read_text().replace("# limit = 40", "limit = 4"))
+    code, said, error = eqlab("study", "lock", "study.toml")
+    assert (code, "! The planned contrasts cannot be tested" in said) == (0, True), said + error
+
+
+def test_an_unlocked_study_that_was_closed_is_not_under_way(eqlab, tmp_path):
+    eqlab("study", "init", "eqbench", "-o", "study.toml")
+    with Store(str(tmp_path / "store.db")) as store:
+        text, design = open_study(tmp_path / "study.toml", store)
+        create_study(store, design, text, "0", {})
+        take(Participation(store, design), Participation(store, design).arrive(None, "en"))
+    assert "of a study under way" in eqlab("study", "export", "study.toml", "-o", "one")[1]
+    assert eqlab("study", "close", "study.toml", "--yes")[0] == 0
+    code, said, error = eqlab("study", "export", "study.toml", "-o", "two")
+    assert (code, "under way" in said) == (0, False), error
+
+
 def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     code, said, _ = eqlab("study", "lock", "study.toml")
     assert code == 0
@@ -260,7 +292,11 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     code, said, _ = eqlab("study", "verify", "seal.json", "--export", "out")
     assert (code, "! link 1 of the chain of events is missing or was changed" in said) == (1, True)
 
-    assert eqlab("study", "ban", "study.toml", "--person", two)[0] == 0
+    monkeypatch.setattr("sys.stdin", StringIO(""))
+    for what in ("release", "ban"):
+        code, said, _ = eqlab("study", "people", what, "study.toml", "--person", two)
+        assert (code, "the result is exploratory from then on" in said) == (130, True)  # nobody answered
+    assert eqlab("study", "people", "ban", "study.toml", "--person", two, "--yes")[0] == 0
     (tmp_path / "ids.csv").write_text(
         "Participant id,x\nPANEL-ID-TWO,1\nPANEL-ID-THREE,2\nNOBODY-AT-ALL,3\npanel-id-three,4\n"
     )

@@ -66,6 +66,18 @@ def test_people_on_their_way_and_at_the_end(make_participation, clock):
     assert not any(person in str(now) for person in (done, declined, silent, here, gone))
 
 
+def test_who_found_the_study_full_has_reached_no_page(make_participation):
+    participation = make_participation(batches=1)
+    people = [participation.arrive(f"p{number}", "en") for number in range(8)]
+    for person in people:
+        if participation.look(person).state not in ("full", "finished"):
+            take(participation, person)
+    late = participation.arrive("late", "en")
+    now = study_status(participation)
+    assert participation.look(late).state == "full"
+    assert now.pages[0].reached == len(people)  # those who had come while there were places
+
+
 def test_slow_people_are_paid_too_little(make_participation, clock):
     participation = make_participation(paid())
     person = participation.arrive("h", "en")

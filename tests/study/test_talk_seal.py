@@ -77,4 +77,7 @@ def test_whoever_is_sent_away_in_the_middle_of_a_talk_had_answered(tmp_path, ser
         (who,) = read_participants(site.participation).people
         site.participation.send_away(who.person, state, "ada")
         found = standing(site.participation, *analysis_code(), analysis_libraries())
-    assert (found.label, "the answers of 1 person were erased or shut out" in found.reason) == ("exploratory", True)
+    assert (found.label, "shut out or released 1 person who had answered" in found.reason) == (
+        "exploratory",
+        True,
+    )

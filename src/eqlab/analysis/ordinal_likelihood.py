@@ -298,11 +298,12 @@ def _gradient(problem: LikelihoodProblem, here: Terms, factor: Factor, modes: Fl
 
 
 def terms(upper: Floats, lower: Floats) -> Terms | None:
-    """`upper` is a (∞ in the highest category), `lower` is b (−∞ in the lowest); None where cut points cross."""
-    if not np.all(upper > lower):
-        return None
+    """`upper` is a (∞ in the highest category), `lower` is b (−∞ in the lowest); None where cut points cross, and where
+    an answer's probability is too small for a number."""
     above, below = expit(upper), expit(lower)
     not_above, not_below = expit(-upper), expit(-lower)
+    if not (np.all(upper > lower) and above.all() and not_below.all()):
+        return None
     inside = -np.expm1(lower - upper)  # F(a) − F(b) = F(a)·F(−b)·(1 − e^(b−a)), exact in both tails
     f_upper, f_lower = above * not_above, below * not_below
     return Terms(

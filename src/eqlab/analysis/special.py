@@ -42,7 +42,6 @@ chdtri = _functions.chdtri
 chndtr = _functions.chndtr
 expit = _functions.expit
 fdtrc = _functions.fdtrc
-fdtrc = _functions.fdtrc
 fdtri = _functions.fdtri
 logit = _functions.logit
 ncfdtr = _functions.ncfdtr

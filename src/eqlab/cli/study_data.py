@@ -34,13 +34,15 @@ def lock(
     file, and as a registry of preregistrations asks for it (text and JSON): register it, or give it to somebody."""
     from importlib.metadata import version
 
+    from eqlab.core.errors import UsageError
     from eqlab.core.study import PLACEHOLDER
     from eqlab.runs.identity import provenance
     from eqlab.store.access import open_store
-    from eqlab.store.study.lock import lock_plan, moment
+    from eqlab.store.study.lock import lock_plan, moment, read_lock
     from eqlab.store.study.participation import Participation
     from eqlab.store.study.studies import create_study
     from eqlab.study.build_design import open_study
+    from eqlab.study.kinds import kind_of
     from eqlab.study.results.analysis import analysis_code, analysis_libraries, current_standing, current_user
     from eqlab.study.results.lock_file import lock_file, signer, write_lock_file
     from eqlab.study.results.registration import write_registration
@@ -50,11 +52,13 @@ def lock(
         text, design = open_study(file, opened, data)
         create_study(opened, design, text, version("eqlab"), provenance({}))
         participation = Participation(opened, design)
+        path = output or Path(f"{design.study.id}.lock.json")
+        if path.exists() and read_lock(participation) is None:
+            raise UsageError(f"{path} is there, and of another lock.", "Name another file with -o, or move that one.")
         made, new = lock_plan(participation, *analysis_code(), current_user(), analysis_libraries())
         stands = current_standing(participation)
     print_text(f"{'Locked' if new else 'Was locked before, with the same plan,'} on {moment(made.at)}.")
     print_text(f"sha256 {made.sha256} (eqlab {made.version})")
-    path = output or Path(f"{design.study.id}.lock.json")
     content = lock_file(design.study.id, design.study.title, made)
     write_lock_file(path, content)
     by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[study]'"
@@ -64,6 +68,8 @@ def lock(
         print_text(f"{written} (for a registry)")
     if PLACEHOLDER in text:
         print_text(f"! {file} still says '{PLACEHOLDER}': people will read it, and locked texts stay.")
+    for warning in kind_of(design.study).warnings(design):
+        print_text(f"! {warning}")
     called = "confirmatory" if stands.confirmatory else stands.label
     print_text(f"Results will be {called}: {stands.reason}.")
 
@@ -241,10 +247,11 @@ def export(
 
 
 def _say_if_under_way(participation: "Participation", what: str) -> None:
+    from eqlab.store.study.studies import read_status
     from eqlab.study.results.analysis import current_standing
 
     now = current_standing(participation)
-    if now.settled_at is None and now.done < now.planned:
+    if now.done < now.planned and read_status(participation) != "closed":
         print_text(f"! This is {what} of a study under way: of {many(now.planned, 'place')} {now.done} filled.")
 
 
@@ -387,6 +394,7 @@ def analyze(
 
     Confirmatory if the plan was locked before the first answer and has not changed since; else exploratory."""
     from eqlab.cli.output import print_json
+    from eqlab.publish.report.write import talk_folder
     from eqlab.study.results.analysis import analyse, write_report
 
     check_report(report)
@@ -399,6 +407,8 @@ def analyze(
     show(analysis)
     if written:
         print_text(f"\nReport: {written.resolve()}")
+        if (talks := talk_folder(written)).is_dir():
+            print_text(f"! {talks} has what people wrote, word for word: keep it to yourself.")
 
 
 def show(found: "StudyAnalysis") -> None:

@@ -144,7 +144,7 @@ def signals(
         return
     if output is None:
         if label:
-            typer.echo(f"{label.capitalize()}:")
+            typer.echo(f"This look at what people wrote is on record; results are {label}.")
         print_table(signal_table(found))
         return
     write_whole(output, table_csv(signal_table(found)))
@@ -152,27 +152,49 @@ def signals(
     typer.echo(f"{path}  people: {len(found)}, with a flag: {sum(bool(one.flags) for one in found)}")
 
 
+YesFlag = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
 def release(
-    file: File, name: PersonFlag = "", panel_id: PanelFlag = "", store: StoreFlag = "", data: DataFlag = None
+    file: File,
+    name: PersonFlag = "",
+    panel_id: PanelFlag = "",
+    yes: YesFlag = False,
+    store: StoreFlag = "",
+    data: DataFlag = None,
 ) -> None:
-    """Open the place of somebody who will not come back. They cannot go on; what they answered is kept."""
-    _send_away(file, name, panel_id, store, data, "returned")
+    """Open the place of somebody who will not come back. They cannot go on; what they answered is kept.
+
+    After the plan is locked, releasing somebody who has answered makes the result exploratory."""
+    _send_away(file, name, panel_id, yes, store, data, "returned")
 
 
 def ban(
-    file: File, name: PersonFlag = "", panel_id: PanelFlag = "", store: StoreFlag = "", data: DataFlag = None
+    file: File,
+    name: PersonFlag = "",
+    panel_id: PanelFlag = "",
+    yes: YesFlag = False,
+    store: StoreFlag = "",
+    data: DataFlag = None,
 ) -> None:
     """Shut somebody out: their place opens, even if it was filled, and their answers are left out of the analysis.
 
     After the plan is locked, banning somebody who has answered makes the result exploratory."""
-    _send_away(file, name, panel_id, store, data, "banned")
+    _send_away(file, name, panel_id, yes, store, data, "banned")
 
 
-def _send_away(file: Path, name: str, panel_id: str, store: str, data: Path | None, state: str) -> None:
+def _send_away(file: Path, name: str, panel_id: str, yes: bool, store: str, data: Path | None, state: str) -> None:
+    from eqlab.store.study.lock import read_lock
     from eqlab.study.results.analysis import current_user
 
     with begun_study(file, store, data) as participation:
         who = find_person(participation, name, panel_id)
+        if not yes and read_lock(participation) is not None:
+            what = "Release" if state == "returned" else "Ban"
+            typer.confirm(
+                f"The plan is locked: if {who} has answered, the result is exploratory from then on. {what} {who}?",
+                abort=True,
+            )
         participation.send_away(who, state, current_user())  # type: ignore[arg-type]
     typer.echo(f"{who} is {'released' if state == 'returned' else 'banned'}.")
 

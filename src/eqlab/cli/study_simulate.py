@@ -30,9 +30,10 @@ def simulate(
         float | None,
         typer.Option(
             "--effect",
-            help="The simulated effect. rating: log-odds of every arm against the reference; evoked: points of "
-            "Negative Affect; eqbench: SD of people's error; talk: points of final emotion.",
-            show_default="0.7, 5, 1.5 or 10",
+            help="The simulated effect. rating, pairwise: log-odds of every arm against the reference; evoked: points "
+            "of Negative Affect; eqbench: SD of people's error; talk: points of final emotion; reply: words of a "
+            "reply; emobench, seceu, culemo, tombench: share of items that the middle person knows.",
+            show_default="the kind's own",
         ),
     ] = None,
     mix: Annotated[

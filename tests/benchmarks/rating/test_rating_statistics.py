@@ -508,3 +508,20 @@ def test_one_rater_of_an_arm_tells_nothing_of_others():
     shares = arm_shares(ratings, ("a", "b"), lambda one: one.rater)
     assert (shares.good("a").value, shares.good("a").low, shares.good("a").high) == (100.0, None, None)
     assert (shares.gap("a", "b").value, shares.gap("a", "b").low) == (100.0, None)
+
+
+def test_who_saw_neither_of_two_arms_makes_no_gap_between_them_surer():
+    goods = {"p": {"a": 4, "b": 2}, "q": {"a": 3, "c": 1}, "r": {"b": 0, "c": 2}, "s": {"a": 1, "b": 3}}
+    others = {f"o{number}": {"c": number % 5, "d": 2} for number in range(20)}
+
+    def gap(of):
+        ratings = [
+            GivenRating(arm, str(prompt), rater, 3 if prompt < good else 1, "", "", 0)
+            for rater, arms in of.items()
+            for arm, good in arms.items()
+            for prompt in range(4)
+        ]
+        return arm_shares(ratings, ("a", "b", "c", "d"), lambda one: one.rater).gap("a", "b")
+
+    alone, beside = gap(goods), gap({**goods, **others})
+    assert (beside.value, beside.low, beside.high) == (alone.value, alone.low, alone.high)

@@ -328,7 +328,7 @@ def planned_words(found: Sequence[Contrast], alpha: float) -> str:
             f"({value:+.1f} points, {100 * (1 - alpha):g} % interval {one.low:.1f} to {one.high:.1f}; p {p} after Holm)"
         )
         if one.p_holm >= alpha:
-            said.append(f"{one.arm} and {one.reference} cannot be told apart {numbers}")
+            said.append(f"feelings with {one.arm} and with {one.reference} cannot be told apart {numbers}")
         else:
             said.append(
                 f"people felt {'better' if value > 0 else 'worse'} with {one.arm} than with {one.reference} {numbers}"

@@ -54,7 +54,9 @@ from eqlab.core.study import Checks, Study
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
 
-UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab study init rating')"
+_SCORED = "replies are scored by raters:"
+_UNRATED = f"{_SCORED} a judge ('eqlab judge MODEL --on RUN') or people ('eqlab study init rating')"
+_UNREAD = f"{_SCORED} a moderator reads them first ('eqlab study replies FILE'), for nobody may judge them before that"
 
 
 class GivenReply(msgspec.Struct, frozen=True, gc=False):
@@ -95,7 +97,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         subject=subject,
         rules={**options, "mode": replies[0].trial.mode if replies else "text"},
         sentence=_sentence(subject, replied, words, columns["refusal"].count(True)),
-        headline=Estimate("P(Good)", None, 0, unit="%", note=UNRATED, digits=1),
+        headline=Estimate("P(Good)", None, 0, unit="%", note=_UNREAD if subject == PEOPLE else _UNRATED, digits=1),
         score_range=(0.0, 100.0),
         estimates=_estimates(replied, columns, words),
         counts=count_outcomes([reply.status for reply in replies]),

@@ -69,17 +69,21 @@ class ArmShares:
 
     def gap(self, arm: str, reference: str) -> Estimate:
         """Difference in P(Good), in points. Its interval comes from the two arms' own where each rater belongs to one
-        (Zou & Donner 2008), else from what each rater adds to it, with Student's t."""
+        (Zou & Donner 2008), else from what each of their raters adds to it, with Student's t. `bench/claims.py
+        few_raters` has both."""
         one, other = self.good(arm), self.good(reference)
         gap = (one.value or 0.0) - (other.value or 0.0)
         bounds: tuple[float | None, float | None] = (None, None)
         if len(self.samples) > 1:
             bounds = difference_bounds(one, other) or bounds
-        elif (clusters := len(self.samples[0])) > 1:
+        else:
             shares = [self._columns(self.samples, each) for each in (arm, reference)]
             own, against = (100 * (good - good.sum() / n.sum() * n) / n.sum() for good, _, n in shares)
-            if spread := math.sqrt(((own - against) ** 2).sum() * clusters / (clusters - 1)):
-                low, high = t_bounds(gap, spread, clusters - 1)
+            saw_one, saw_both = (each([n > 0 for _, _, n in shares], axis=0) for each in (np.any, np.all))
+            clusters = int(saw_one.sum())
+            free = clusters - (1 if saw_both.sum() == clusters else 2)  # one mean of differences, or two means
+            if free > 0 and (spread := math.sqrt(((own - against) ** 2).sum() * clusters / free)):
+                low, high = t_bounds(gap, spread, free)
                 bounds = max(-100.0, low), min(100.0, high)
         return Estimate(f"P(Good), {arm} − {reference}", gap, one.n + other.n, None, *bounds, "points", digits=1)
 

@@ -152,8 +152,13 @@ def _squeezed(text: str) -> str:
     return " ".join(text.split()).lower()
 
 
+_SHOWN = 5
+
+
 def bad_rows_text(bad: Sequence[BadRow]) -> list[str]:
-    return [f"line {row.line}: {row.reason}" for row in bad]
+    """The first, and how many more: a table of many replies to each prompt may have hundreds."""
+    said = [f"line {row.line}: {row.reason}" for row in bad[:_SHOWN]]
+    return said if len(bad) <= _SHOWN else [*said, f"and {len(bad) - _SHOWN} more lines"]
 
 
 # -- the table itself -----------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def write_results(
     if any(row.result.transcripts for one in groups for row in one.rows):
         from eqlab.publish.report.talk_pages import INDEX, Home, write_talks
 
-        beside = path.with_name(f"{path.stem}-talks")
+        beside = talk_folder(path)
         talks = f"{quote(beside.name)}/{INDEX}"
         writing = write_talks(beside, groups, Home("Report", back, now, eqlab), workers)
     linked = quote(folder.name) if items else ""
@@ -103,6 +103,11 @@ def write_results(
 def item_folder(report: Path) -> Path:
     """Where a report's item pages are."""
     return report.with_name(f"{report.stem}-items")
+
+
+def talk_folder(report: Path) -> Path:
+    """Where a report's talks are, each with all its words."""
+    return report.with_name(f"{report.stem}-talks")
 
 
 # The report in a page of Markdown: what was found, and every score with its interval.

@@ -358,8 +358,8 @@ def _objection(
         return f"the plan was locked on {moment(lock.at)}, when {many(late, 'answer')} had been given"
     if removed.by_researcher:
         return (
-            f"the answers of {people(removed.by_researcher)} were erased or shut out by a researcher after the plan "
-            "was locked, and nobody can tell what they would have changed"
+            f"after the plan was locked a researcher erased, shut out or released {people(removed.by_researcher)} who "
+            "had answered, and nobody can tell what they would have changed"
         )
     if plan_sha256(plan) != lock.sha256:
         return f"the plan is not the one that was locked on {moment(lock.at)}: {differences(lock.plan, plan)}"

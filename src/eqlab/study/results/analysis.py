@@ -312,8 +312,11 @@ def flow_table(participants: Participants) -> Table:
     counts[FLOW[13]] += participants.erased_by("researcher")
     rows = [("arrived", len(participants.people) + participants.erased), *((name, counts[name]) for name in FLOW)]
     happened = Counter(event.kind for event in participants.events)
-    note = f"Places given to somebody else because nothing was saved: {happened['expired']}; by the panel's word: "
-    return Table("Who came", ("", "people"), tuple(rows), f"{note}{happened['released']}.")
+    note = (
+        f"Places given to somebody else because nothing was saved: {happened['expired']}; by a researcher's or the "
+        f"panel's word: {happened['released']}."
+    )
+    return Table("Who came", ("", "people"), tuple(rows), note)
 
 
 def arm_table(design: Design, participants: Participants, sample: AnalysisSample) -> Table:

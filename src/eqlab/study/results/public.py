@@ -153,7 +153,7 @@ def _release(
         "simulated": analysis.standing.simulated,
         "protected": f"nobody differs from at least {smallest - 1} others in all of these together: "
         + ", ".join([*traits, "analysed", *(["the quota's question"] if design.study.quota.question else [])]),
-        "people left out": f"{len(everybody) - len(people)} who are not analysed, too few to hide among each other",
+        "people left out": f"not analysed, and too few to hide among each other: {len(everybody) - len(people)}",
         "unprotected": _UNPROTECTED + ("; the seconds on each page, in tens" if times else ""),
         "left out": "dates, what people wrote, numbers that they gave of themselves, answers to the quiz and to checks"
         + ("" if times else ", the seconds on each page")

@@ -149,7 +149,8 @@ def _conditions(design: Design) -> str:
 
 
 def _from(sources: Mapping[str, str], arm: str) -> str:
-    return f" (from {sources[arm]})" if arm in sources else ""
+    """Without the address of a server of one's own: a registry is public."""
+    return f" (from {sources[arm].partition('@http')[0]})" if arm in sources else ""
 
 
 def _analyses(design: Design, stands: PlanStanding) -> str:
