@@ -1,5 +1,7 @@
 import asyncio
+import selectors
 import time
+from collections import Counter
 
 from eqlab.models.limiter import Limiter
 
@@ -55,7 +57,7 @@ def test_an_outage_tells_neither_a_rate_nor_how_many_are_too_many(monkeypatch):
         limiter.went_well(patience=60.0)
     assert (long.limit, long.interval) == (8, 0.0)
     assert short.limit < 3
-    assert short.interval > 1
+    assert short.interval < 0.1  # refusals in a row put off the next try; they tell of no rate
 
 
 def test_a_pause_is_kept():
@@ -82,3 +84,67 @@ def test_a_cancelled_waiter_does_not_swallow_a_turn():
         await asyncio.wait_for(second, 1)
 
     asyncio.run(main())
+
+
+class Hours:
+    """A clock that jumps to the next thing to do: minutes of waiting take no time."""
+
+    def __init__(self):
+        self.now = 1000.0
+        selector = selectors.SelectSelector()
+        look = selector.select
+
+        def select(timeout=None):
+            self.now += timeout or 0
+            return look(0)
+
+        selector.select = select
+        self.loop = asyncio.SelectorEventLoop(selector)
+        self.loop.time = lambda: self.now
+
+    def answered(self, server, people, seconds, think=0.0):
+        """When the questions of so many, who each ask again and again, were answered; `server` refuses or takes one."""
+        limiter, answers, start = Limiter(people), [], self.now
+
+        async def ask():
+            while self.now < start + seconds:
+                began = limiter.take() or await limiter.acquire()
+                taken = server(self.now - start)
+                await asyncio.sleep(1.0 if taken else 0.05)
+                if taken:
+                    limiter.went_well()
+                    answers.append(self.now - start)
+                else:
+                    limiter.refused(began)
+                limiter.release()
+                await asyncio.sleep(think if taken else 0)
+
+        async def everybody():
+            await asyncio.gather(*(ask() for _ in range(people)))
+
+        self.loop.run_until_complete(everybody())
+        self.loop.close()
+        return [at for at in answers if at <= seconds]
+
+
+def test_an_outage_shorter_than_patience_slows_nobody_down_afterwards(monkeypatch):
+    """A gateway that refuses for 45 s without a word on how long: ten people had one answer a minute after it."""
+    hours = Hours()
+    monkeypatch.setattr("eqlab.models.limiter.time.monotonic", lambda: hours.now)
+    answers = hours.answered(lambda at: not 25 <= at < 70, people=10, seconds=300, think=8)
+    assert sum(120 <= at < 240 for at in answers) > 100  # of about 133
+
+
+def test_what_a_window_of_a_minute_allows_is_used(monkeypatch):
+    """500 a minute, then bare refusals until the next minute: most of each minute was waited away."""
+    hours = Hours()
+    monkeypatch.setattr("eqlab.models.limiter.time.monotonic", lambda: hours.now)
+    asked = Counter()
+
+    def server(at):
+        asked[int(at // 60)] += 1
+        return asked[int(at // 60)] <= 500
+
+    answers = hours.answered(server, people=64, seconds=600)
+    assert len(answers) > 4500  # of 5,000
+    assert asked.total() < 1.25 * len(answers)

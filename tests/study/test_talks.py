@@ -68,6 +68,16 @@ def room(tmp_path, store_url):
     made.store.close()
 
 
+def test_a_clock_set_back_leaves_nobody_waiting_for_it(room):
+    who = room.person("one")
+    assert room.say(who, 0) == "kept"
+    room.ask(who)
+    assert room.stand(who).asked == "asked"
+    room.now -= 7200
+    assert room.stand(who).asked != "asked"
+    assert room.ask(who).id is not None  # the question is asked again
+
+
 def test_a_talk_turn_by_turn(room):
     who = room.person("one")
     assert room.stand(who).turns == ()

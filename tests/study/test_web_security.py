@@ -2,6 +2,7 @@
 
 import logging
 import re
+import threading
 from dataclasses import replace
 
 import pytest
@@ -302,4 +303,15 @@ def test_health_says_no_on_a_store_that_can_only_be_read(make_site):
         connection.exec_driver_sql("DROP TABLE buckets")
         connection.exec_driver_sql("CREATE VIEW buckets AS SELECT 1 AS key")  # can be read, and not written to
     found = client.get("/health")
+    assert (found.status_code, found.json()["status"]) == (503, "nothing can be saved")
+
+
+def test_health_says_no_while_the_database_hangs(make_site, monkeypatch):
+    site = make_site()
+    client = site.browser()
+    monkeypatch.setattr("eqlab.study.web.app._PING", 0.05)
+    hangs = threading.Event()
+    monkeypatch.setattr(type(site.store), "ping", lambda store: hangs.wait(10))
+    found = client.get("/health")
+    hangs.set()
     assert (found.status_code, found.json()["status"]) == (503, "nothing can be saved")

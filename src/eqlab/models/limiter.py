@@ -11,6 +11,8 @@ _CALM = 1.0
 """Seconds between two halvings: one burst of refusals is one sign, not fifty."""
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
 _FIRST_INTERVAL = 0.1
+_LOOK = 1.0
+"""Seconds after which whoever waits looks again: a rate may have been forgotten meanwhile."""
 _TRUSTED = 10
 """Requests that went well in a row, after which the rate is tried a good deal higher, not a little."""
 
@@ -30,6 +32,8 @@ class Limiter:
         self._next = 0.0
         self._halved_at = float("-inf")
         self._slowed_at = time.monotonic()
+        self._rate = _FIRST_INTERVAL
+        """The interval that was learnt while some requests went well."""
         self._good = 0
         """Requests that went well since the rate was last refused."""
         self._pause = _SHORTEST_PAUSE / 2
@@ -41,7 +45,7 @@ class Limiter:
         while (started := self.take()) is None:
             pause = self._free_at - time.monotonic()
             if pause > 0:
-                await nap(pause)
+                await nap(min(pause, _LOOK))
             elif self.room <= 0:
                 turn = asyncio.get_running_loop().create_future()
                 self._waiting.append(turn)
@@ -73,9 +77,13 @@ class Limiter:
 
     def went_well(self, patience: float = float("inf")) -> None:
         """One more at once for every round of requests that went well; a little faster, too. After more than `patience`
-        seconds in which none did all at once: that was an outage, which tells neither a rate nor what is too much."""
-        if self._bad_since is not None and time.monotonic() - self._bad_since > patience:
+        seconds in which none did all at once: that was an outage, which tells neither a rate nor what is too much. Nor
+        do refusals in a row tell of a rate: each only puts off the next try."""
+        now = time.monotonic()
+        if self._bad_since is not None and now - self._bad_since > patience:
             self.limit, self.interval, self._pause = float(self.highest), 0.0, _SHORTEST_PAUSE / 2
+        elif self.interval > self._rate and not self._good:
+            self.interval, self._next = self._rate, now + self._rate
         self._bad_since = None
         self._good += 1
         if self.limit < self.highest:
@@ -108,6 +116,7 @@ class Limiter:
                 _FIRST_INTERVAL, 1.25 * self.interval, min(took, _LONGEST_PAUSE) if self.interval else 0
             )
             self._pause = max(_SHORTEST_PAUSE, self._pause / 2)
+            self._rate = self.interval
         else:
             self.interval = min(_LONGEST_PAUSE, max(_FIRST_INTERVAL, 2 * self.interval))
             self._pause = min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, 2 * self._pause))

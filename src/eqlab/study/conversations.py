@@ -341,11 +341,11 @@ class Conversations:
         return self.kind.of_person(self.study, trial)
 
     def _held_back(self, position: TalkPosition) -> TalkPosition:
-        """Without a reply that has come too soon to be shown."""
+        """Without a reply that has come too soon to be shown. Of a clock that was set back nobody knows how soon."""
         if len(position.turns) < 2 or self._persons(position.turns[-1].trial):
             return position
         last, before = position.turns[-1], position.turns[-2]
-        if self.participation.clock() - before.answer.at >= self.terms.least_wait:
+        if not 0 <= self.participation.clock() - before.answer.at < self.terms.least_wait:
             return position
         return replace(position, turns=position.turns[:-1], pending=last.trial, attempts=())
 

@@ -335,8 +335,12 @@ def _position(connection: Connection, participation: Participation, who: Person,
     return TalkPosition(first, who.step, tuple(turns), pending, tried, who.arm or "", who.seed, asked)
 
 
+_LONGEST_LEASE = 60.0
+"""Seconds; a question that is held for longer was asked before the clock was set back."""
+
+
 def _asked(calls: Sequence[Any], now: float) -> Asked:
-    if any(call.state == "asked" and call.until > now for call in calls):
+    if any(call.state == "asked" and now < call.until <= now + _LONGEST_LEASE for call in calls):
         return "asked"
     return "failed" if any(call.state in ("done", "lost") for call in calls) else ""
 

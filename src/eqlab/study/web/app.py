@@ -6,6 +6,7 @@ once. Prolific signs with base64(HMAC-SHA256(secret, timestamp + body)) in X-Pro
 timestamp in X-Prolific-Request-Timestamp; it delivers at least once, with the same X-Event-ID each time
 (docs.prolific.com/api-reference/webhooks)."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -38,6 +39,8 @@ from eqlab.study.web.site import Site, SomebodyElse, client_of, site_of, study_o
 
 _HEALTHY = 2.0
 """Seconds for which a write that worked is believed."""
+_PING = 5.0
+"""Seconds after which a write that has not ended counts as none."""
 
 router = APIRouter(include_in_schema=False)
 FRESH_SECONDS = 15 * 60
@@ -175,8 +178,8 @@ async def health(request: Request) -> Response:
     async with site.health_turn:
         if time.monotonic() - site.healthy_at > _HEALTHY:
             try:
-                await site.first.write(site.first.participation.store.ping)
-            except StoreError:
+                await asyncio.wait_for(site.first.write(site.first.participation.store.ping), _PING)
+            except (StoreError, TimeoutError):  # a database that hangs saves nothing either
                 say(logging.ERROR, "nothing can be saved")
                 return JSONResponse({"status": "nothing can be saved", "version": version("eqlab")}, 503)
             site.healthy_at = time.monotonic()
