@@ -305,7 +305,7 @@ def few_raters(times: int) -> None:
         (4, 20, 10, True), (6, 20, 20, True), (12, 20, 40, True), (30, 20, 40, True),
     ):  # fmt: skip
         random = np.random.default_rng(100 * raters + each)
-        before = now = 0
+        before = now = means = 0
         for _ in range(times):
             seen = max(1, raters * each // prompts // (2 if both else 1))
             one = made_study(random, SIMULATED, prompts, seen, each, both=both)
@@ -317,6 +317,8 @@ def few_raters(times: int) -> None:
             a, b = shares.arms
             gap = shares.gap(a, b)
             now += _excludes(gap.low, gap.high)
+            of_means = shares.mean_gap(a, b, "")
+            means += _excludes(of_means.low, of_means.high)
 
             def difference(totals: Any, shares: Any = shares, a: str = a, b: str = b) -> Any:
                 (one, _, n), (other, _, m) = shares._columns(totals, a), shares._columns(totals, b)
@@ -325,10 +327,19 @@ def few_raters(times: int) -> None:
             with np.errstate(invalid="ignore", divide="ignore"):
                 drawn = interval(shares.samples, difference, totals=shares.totals)
             before += _excludes(drawn.low, drawn.high)
-        rows.append((raters, each, prompts, "both" if both else "one", share(before, times), share(now, times)))
+        told = (raters, each, prompts, "both" if both else "one")
+        rows.append((*told, *(share(count, times) for count in (before, now, means))))
     show(
         f"Arms that are alike, told apart by their shares of Good: {times} studies a row",
-        ("raters an arm", "ratings each", "prompts", "arms a rater sees", "bootstrap over raters", "now"),
+        (
+            "raters an arm",
+            "ratings each",
+            "prompts",
+            "arms a rater sees",
+            "bootstrap over raters",
+            "now",
+            "mean ratings",
+        ),
         rows,
     )
     _two_of_several(times)

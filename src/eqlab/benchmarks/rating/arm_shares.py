@@ -1,5 +1,5 @@
-"""Arms side by side: how many replies were rated Good, with bootstrap intervals over whole clusters (raters, or prompts
-where one judge rated all); and the same at equal length, since longer replies please raters."""
+"""Arms side by side: how many replies were rated Good, and how high, with intervals over whole clusters (raters, or
+prompts where one judge rated all); and the same at equal length, since longer replies please raters."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +25,8 @@ from eqlab.core.values import dataclass
 AT_EQUAL_LENGTH = "P(Good) at equal length"
 _COLUMNS = 3
 """Good, sum of ratings, number of ratings."""
+_GOOD, _SUM = 0, 1
+_UNIT = {_GOOD: 100.0, _SUM: 1.0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,53 +62,51 @@ class ArmShares:
         return self.good(self.arms[0]) if len(self.arms) == 1 else self.highest()
 
     def mean(self, arm: str) -> Estimate:
-        return self._estimate(f"mean rating, {arm}", lambda totals: self._mean(totals, arm), self.counts[arm].n)
+        _, total, n = self._columns(self.samples, arm)
+        found = Estimate(f"mean rating, {arm}", float(total.sum() / n.sum()), self.counts[arm].n, digits=2)
+        return _with_t(found, self._adds(_SUM, arm), int((n > 0).sum()), 1)
 
     def mean_gap(self, arm: str, reference: str, name: str) -> Estimate:
         """Difference of mean ratings, in points of the scale."""
-        n = int(sum(self._columns([rows.sum(axis=0) for rows in self.samples], one)[2] for one in (arm, reference)))
-        return self._estimate(name, lambda totals: self._mean(totals, arm) - self._mean(totals, reference), n)
+        return self._gap(_SUM, self.mean, arm, reference, name)
 
     def gap(self, arm: str, reference: str) -> Estimate:
-        """Difference in P(Good), in points. Its interval comes from the two arms' own where each rater belongs to one
-        (Zou & Donner 2008), else from what each of their raters adds to it, with Student's t. `bench/claims.py
-        few_raters` has both."""
-        one, other = self.good(arm), self.good(reference)
-        gap = (one.value or 0.0) - (other.value or 0.0)
-        bounds: tuple[float | None, float | None] = (None, None)
+        """Difference in P(Good), in points."""
+        found = self._gap(_GOOD, self.good, arm, reference, f"P(Good), {arm} − {reference}")
+        low, high = (None if end is None else min(100.0, max(-100.0, end)) for end in (found.low, found.high))
+        return structs.replace(found, low=low, high=high, unit="points", digits=1)
+
+    def _gap(self, what: int, of: Callable[[str], Estimate], arm: str, reference: str, name: str) -> Estimate:
+        """Its interval comes from the two arms' own where each rater belongs to one (Zou & Donner 2008), else from what
+        each of their raters adds to it, with Student's t. `bench/claims.py few_raters` has both."""
+        one, other = of(arm), of(reference)
+        found = Estimate(name, (one.value or 0.0) - (other.value or 0.0), one.n + other.n, digits=2)
         if len(self.samples) > 1:
-            bounds = difference_bounds(one, other) or bounds
-        else:
-            shares = [self._columns(self.samples, each) for each in (arm, reference)]
-            own, against = (100 * (good - good.sum() / n.sum() * n) / n.sum() for good, _, n in shares)
-            saw_one, saw_both = (each([n > 0 for _, _, n in shares], axis=0) for each in (np.any, np.all))
-            clusters = int(saw_one.sum())
-            free = clusters - (1 if saw_both.sum() == clusters else 2)  # one mean of differences, or two means
-            if free > 0 and (spread := math.sqrt(((own - against) ** 2).sum() * clusters / free)):
-                low, high = t_bounds(gap, spread, free)
-                bounds = max(-100.0, low), min(100.0, high)
-        return Estimate(f"P(Good), {arm} − {reference}", gap, one.n + other.n, None, *bounds, "points", digits=1)
+            low, high = difference_bounds(one, other) or (None, None)
+            return structs.replace(found, low=low, high=high)
+        saw, saw_other = (self._columns(self.samples, each)[2] > 0 for each in (arm, reference))
+        means = 1 if np.array_equal(saw, saw_other) else 2  # of differences, or one of each arm
+        adds = self._adds(what, arm) - self._adds(what, reference)
+        return _with_t(found, adds, int((saw | saw_other).sum()), means)
+
+    def _adds(self, what: int, arm: str) -> Floats:
+        """By rater, what they add to an arm's mean beyond its value."""
+        columns = self._columns(self.samples, arm)
+        own, n = columns[what], columns[2]
+        return np.asarray(_UNIT[what] * (own - own.sum() / n.sum() * n) / n.sum())
 
     def gain(self, arm: str, reference: str) -> Estimate:
         """Percent more Good, the study's measure."""
-        n = self.counts[arm].n + self.counts[reference].n
-        return self._estimate(
-            f"gain in Good, {arm} over {reference}",
-            lambda totals: 100 * (self._share(totals, arm) / self._share(totals, reference) - 1),
-            n,
-            unit="%",
-            digits=1,
-        )
-
-    def _estimate(
-        self, name: str, statistic: Callable[[Sequence[Floats]], Floats], n: int, unit: str = "", digits: int = 2
-    ) -> Estimate:
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = interval(self.samples, statistic, totals=self.totals)
-        low, high = found.low, found.high
-        if low is not None and low == high:
-            low = high = None  # nothing varied: the width is not known to be 0
-        return Estimate(name, found.value, n, None, low, high, unit, digits=digits)
+            found = interval(
+                self.samples,
+                lambda totals: 100 * (self._share(totals, arm) / self._share(totals, reference) - 1),
+                totals=self.totals,
+            )
+        varied = found.low != found.high  # else the width is not known to be 0
+        low, high = (found.low, found.high) if varied else (None, None)
+        n = self.counts[arm].n + self.counts[reference].n
+        return Estimate(f"gain in Good, {arm} over {reference}", found.value, n, None, low, high, "%", digits=1)
 
     def _columns(self, totals: Sequence[Floats], arm: str) -> tuple[Floats, Floats, Floats]:
         place = self.arms.index(arm)
@@ -117,9 +117,15 @@ class ArmShares:
         good, _, n = self._columns(totals, arm)
         return np.asarray(good / n)
 
-    def _mean(self, totals: Sequence[Floats], arm: str) -> Floats:
-        _, total, n = self._columns(totals, arm)
-        return np.asarray(total / n)
+
+def _with_t(found: Estimate, adds: Floats, raters: int, means: int) -> Estimate:
+    """With the interval of a sum of what each rater adds, around as many means as were estimated; without one where
+    nothing varied, for then the width is not known to be 0."""
+    free = raters - means
+    if found.value is None or free < 1 or not (spread := math.sqrt((adds**2).sum() * raters / free)):
+        return found
+    low, high = t_bounds(found.value, spread, free)
+    return structs.replace(found, low=low, high=high)
 
 
 def arm_shares(

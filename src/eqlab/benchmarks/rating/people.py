@@ -494,7 +494,7 @@ def _caveats(raters: int, why: str, fitted: Decision | None) -> tuple[str, ...]:
     said = [FOLLOWS]
     if 0 < raters < 10:
         few = many(raters, "rater of an arm is", "raters of an arm are")
-        said.append(f"{few} few: intervals of means and gains over so few are too narrow.")
+        said.append(f"{few} few: intervals of gains over so few are too narrow.")
     if why and fitted is None:
         said.append(f"No mixed model: {why}")
     elif fitted is not None and PROMPT in fitted.left_out:
@@ -590,20 +590,13 @@ def on_scales(ratings: Sequence[RatedReply], scales: Sequence[Scale], reference:
         headline=gaps[0] if gaps else means[0][3] if means else Estimate("mean rating", None, 0),
         score_range=(-span, span) if gaps else (float(first.low), float(first.high)),
         estimates=tuple(gaps),
-        caveats=(
-            FOLLOWS,
-            *(
-                (f"{many(raters, 'rater is', 'raters are')} few: the intervals are too narrow.",)
-                if 0 < raters < 10
-                else ()
-            ),
-        ),
+        caveats=(FOLLOWS,),
         tables=(
             Table(
                 "Mean ratings",
                 ("scale", "range", "replies by", "mean", "difference from the reference"),
                 tuple(means),
-                "Intervals: bootstrap over whole raters; reverse-keyed scales are turned round.",
+                "Intervals: Student's t over raters; reverse-keyed scales are turned round.",
             ),
             *((correlation_table(scales, on),) if len(scales) > 1 else ()),
         ),
