@@ -1,9 +1,12 @@
+import json
 import pickle
+from collections.abc import Sequence
 
 import pytest
 
 from eqlab.core.item_columns import ItemColumns, Repeated, small_numbers
-from eqlab.core.results import ItemScore, field_of
+from eqlab.core.results import ItemScore, as_dict, field_of
+from eqlab.core.values import dataclass
 
 ITEMS = (
     ItemScore("a", "t1", 0, "ok", 0.5, "First", "two words", {"joy": 3}, {"joy": 4}, topics=("joy",), points=5.0),
@@ -40,3 +43,14 @@ def test_other_scores_are_those_of_all_items_also_of_those_with_words():
 def test_whole_numbers_take_as_few_bytes_as_the_largest_needs(largest, size):
     numbers = small_numbers([0, largest])
     assert (numbers.itemsize, list(numbers)) == (size, [0, largest])
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    items: Sequence[ItemScore]
+
+
+def test_items_in_columns_are_written_as_json_like_any_others():
+    """`study simulate --json` of a study of replies ended with a trace."""
+    in_columns, one_by_one = (json.dumps(as_dict(Holder(items))) for items in (ItemColumns.of(ITEMS), ITEMS))
+    assert in_columns == one_by_one

@@ -309,3 +309,21 @@ def test_the_plan_decides_at_its_own_level(design):
 def test_who_listens_compares_no_arms_and_plans_none(design):
     assert find_kind("talk").planned(design(talk=LISTENER)) is None
     assert find_kind("talk").power(design(talk=LISTENER)).startswith("Nothing is compared where people listen")
+    from eqlab.store.study.lock import PlanStanding
+
+    listening = design(talk=LISTENER)
+    standing = PlanStanding(True, "for a test", None, None)
+    measures = next(question for question in questions(listening, standing) if question.key == "measures")
+    assert "The headline is final emotion, 0 to 100, of whoever speaks" in measures.answer
+
+
+def test_texts_for_people_who_speak_are_told_where_people_listen(design):
+    plan = design(talk=LISTENER)
+    spoken = replace(plan.study.consent, text="Say after each reply how you feel.")
+    (said,) = (
+        warning
+        for warning in find_kind("talk").warnings(replace(plan, study=replace(plan.study, consent=spoken)))
+        if "how they feel" in warning
+    )
+    assert said.endswith("but this still speaks of it: consent, note.") or said.endswith("of it: consent.")
+    assert not [one for one in find_kind("talk").warnings(design()) if "how they feel" in one]

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from web_case import PROLIFIC, SECRET, enter, fill, walk
 
+from eqlab.core.errors import StoreError
 from eqlab.core.study import Panel
 from eqlab.store.schema import answers
 from eqlab.store.study.participation import Participation
@@ -304,6 +305,23 @@ def test_health_says_no_on_a_store_that_can_only_be_read(make_site):
         connection.exec_driver_sql("CREATE VIEW buckets AS SELECT 1 AS key")  # can be read, and not written to
     found = client.get("/health")
     assert (found.status_code, found.json()["status"]) == (503, "nothing can be saved")
+
+
+def test_health_says_no_where_an_answer_was_not_taken_though_a_small_row_would_be(make_site, monkeypatch):
+    """As on PostgreSQL with a full disk."""
+    site = make_site()
+    client = site.browser()
+    assert client.get("/health").status_code == 200
+
+    def full(moves):
+        raise StoreError("could not extend file", "") from OSError()
+
+    (served,) = site.studies
+    monkeypatch.setattr(served._moves, "_work", full)
+    assert client.get(f"/s/{served.study.id}/?PROLIFIC_PID=5f1e0000000000000000000a").status_code == 500
+    assert client.get("/health").status_code == 503
+    monkeypatch.setattr("eqlab.study.web.app._FAILED", 0.0)
+    assert client.get("/health").status_code == 200
 
 
 def test_health_says_no_while_the_database_hangs(make_site, monkeypatch):

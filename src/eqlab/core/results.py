@@ -35,6 +35,8 @@ def _plain(value: Any) -> Any:
         return as_dict(value)
     if isinstance(value, list | tuple):
         return type(value)(_plain(one) for one in value)
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):  # items in columns
+        return [_plain(one) for one in value]
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     return value

@@ -54,6 +54,8 @@ class StudyForm:
     """Whether people talk with models ([talk] in the file); the kind is then `Conversing`."""
     not_for_people: tuple[tuple[str, str, str], ...] = ()
     """(option, value, why): what models can be asked and people cannot."""
+    headline: str = ""
+    """What the result's first number is, in words, for a registration."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,7 +185,7 @@ def said_plainly(engine: Engine) -> Iterator[None]:
         where = _shown(engine)
         if engine.dialect.name == "sqlite" and is_damage(reason(error)):
             raise damaged(where, reason(error)) from error
-        if not isinstance(error, OperationalError):
+        if not isinstance(error, OperationalError) and "read-only" not in reason(error):
             raise
         raise failed(where, error) from error
 

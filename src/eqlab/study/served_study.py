@@ -2,10 +2,12 @@
 their moves share a transaction, and their pages a query. An awaited write is on disk."""
 
 import asyncio
+import math
+import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
 from eqlab.core.errors import StoreError
@@ -51,6 +53,8 @@ class ServedStudy:
         self._unclean: set[Erasure] = set()
         """Whose traces are in the database's own files; touched by the cleaner only."""
         self._cleaning_again: asyncio.Task[None] | None = None
+        self.failed_at = -math.inf
+        """When the database last did not take what somebody gave."""
         self.talks: Conversations | None = None
         if self.study.talk is not None:
             from eqlab.study import conversations
@@ -60,14 +64,25 @@ class ServedStudy:
                 self.talks = conversations.Conversations(participation, kind, self.write, self.read, models)
 
     async def make(self, move: Move) -> Saved:
-        return await self._moves.ask(move)
+        with self._noticed():
+            return await self._moves.ask(move)
 
     async def look(self, person: str) -> View:
         return await self._looks.ask(person)
 
     async def write(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Anything else that changes the study, in a transaction of its own."""
-        return await asyncio.get_running_loop().run_in_executor(self._writers, lambda: work(*args, **kwargs))
+        with self._noticed():
+            return await asyncio.get_running_loop().run_in_executor(self._writers, lambda: work(*args, **kwargs))
+
+    @contextmanager
+    def _noticed(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreError as error:
+            if error.__cause__ is not None:  # the database's own
+                self.failed_at = time.monotonic()
+            raise
 
     async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: work(*args, **kwargs))

@@ -88,7 +88,8 @@ class BenchmarkStudy:
         if "open" not in item_sets_of(self.benchmark):
             text = text.replace('items = "open"', 'items = "published"')
         words = "share of items that the middle person knows; the others are answered by chance"
-        return StudyForm(name, name, f"people take {title}", text, 0.7, words)
+        headline = f"the mean over people of their score in {title}, the one that models have"
+        return StudyForm(name, name, f"people take {title}", text, 0.7, words, headline=headline)
 
     def pages(self, study: "Study", files: Mapping[str, bytes], options: Mapping[str, Any]) -> "StudyPages":
         """Items dealt by seed into batches whose sizes differ by one at most. Where words or options stand in a drawn

@@ -131,6 +131,8 @@ class TalkStudy:
             batch_size=False,
             own_scales=True,
             talks=True,
+            headline="final emotion, 0 to 100, of whoever speaks (the person, or the model where people listen), as "
+            "each says with every message: the mean over people",
         )
 
     # -- what people are asked ---------------------------------------------------------------------------------
@@ -242,6 +244,10 @@ class TalkStudy:
             yield f"talk.max_cost is not set: only talk.max_calls = {terms.max_calls} limits what the models may cost."
         if len(study.arms) == 1 and terms.person == "speaker":
             yield "There is one arm: nothing is compared. Name another model under [arms]."
+        texts = {"consent": study.consent.text, "tutorial": study.tutorial.text, "note": study.analysis.note}
+        left = [name for name, text in texts.items() if "how you feel" in text or "how people feel" in text]
+        if terms.person == "listener" and left:
+            yield f"People listen and are not asked how they feel, but this still speaks of it: {', '.join(left)}."
         if terms.stopped == "nothing" and study.pay.reward:
             yield 'talk.stopped = "nothing": who stops because a talk upsets them is not paid.'
 

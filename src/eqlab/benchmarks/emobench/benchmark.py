@@ -253,6 +253,7 @@ class EmoBenchStudy:
             template("eqlab.benchmarks.emobench"),
             0.7,
             "share of scenarios that the middle person knows; the others are guessed",
+            headline="the share of right answers, the mean over people",
             not_for_people=(
                 ("reasoning", "yes", "people are not asked to write (delete the line)"),
                 ("language", "both", "a person is asked in one language (write en or zh)"),

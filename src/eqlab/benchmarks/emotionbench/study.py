@@ -77,6 +77,8 @@ class EvokedStudy:
             "points of Negative Affect that a negative situation adds",
             arms_by=("factor", "emotion"),
             batch_size=False,
+            headline="concordance, how often the mood after a better kind of situation is the higher one, a "
+            "situation's mood being the mean over its people; without controls the change in Negative Affect",
         )
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:

@@ -376,6 +376,7 @@ class ReplyStudy:
             30.0,
             "words of a reply on average",
             own_options=_OPTIONS,
+            headline="words per reply, the mean over people; how good the replies are is for raters to say",
         )
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:

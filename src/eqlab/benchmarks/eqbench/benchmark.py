@@ -185,6 +185,7 @@ class EqBenchStudy:
             template("eqlab.benchmarks.eqbench"),
             1.5,
             "SD of people's error around the references, in points of the scale",
+            headline="the mean over people of their EQ-Bench score",
             not_for_people=(("revision", "yes", "people are asked once (delete the line)"),),
         )
 

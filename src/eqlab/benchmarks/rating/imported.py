@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from eqlab.benchmarks.empathy.items import EMOTIONS, EmpathyItem
 from eqlab.core.benchmark import ReplyRow
 from eqlab.core.errors import DataError
+from eqlab.core.plural import many
 from eqlab.core.values import dataclass
 from eqlab.tables.data import unguarded
 
@@ -158,7 +159,7 @@ _SHOWN = 5
 def bad_rows_text(bad: Sequence[BadRow]) -> list[str]:
     """The first, and how many more: a table of many replies to each prompt may have hundreds."""
     said = [f"line {row.line}: {row.reason}" for row in bad[:_SHOWN]]
-    return said if len(bad) <= _SHOWN else [*said, f"and {len(bad) - _SHOWN} more lines"]
+    return said if len(bad) <= _SHOWN else [*said, f"and {many(len(bad) - _SHOWN, 'line')} more"]
 
 
 # -- the table itself -----------------------------------------------------------------------------------------------

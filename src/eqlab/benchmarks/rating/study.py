@@ -75,6 +75,8 @@ class RatingStudy:
             one_scale=True,
             several_arms=True,
             options=(("purpose", "people"),),
+            headline="the share of ratings that are Good, of two arms their difference; on scales of the study's own "
+            "the difference of means on the first",
         )
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
@@ -296,6 +298,7 @@ class PairwiseStudy:
             one_scale=True,
             options=(("purpose", "people"), ("pairwise", "yes")),
             own_options=_OPTIONS,
+            headline="log-odds of being chosen, an arm against the reference",
         )
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:

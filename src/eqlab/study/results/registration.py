@@ -79,8 +79,9 @@ def _hypotheses(design: Design) -> str:
 def _measures(design: Design) -> str:
     """Every question that the trials ask. Of items that word their own only the kind is told: a registry is public, and
     their words may not be ours to pass on."""
-    title, benchmark = form_of(design).title, load(form_of(design).benchmark)
+    title, headline, benchmark = form_of(design).title, form_of(design).headline, load(form_of(design).benchmark)
     lines, asks = [f"{title[:1].upper()}{title[1:]}."], getattr(benchmark, "asks", "")
+    lines += [f"The headline is {headline}."] if headline else []
     trials = [trial for batch in design.batches for trial in batch.trials]
     for alike in grouped((_shape(trial.form), trial) for trial in trials).values():
         forms = grouped((_words(trial.form), trial.form) for trial in alike)

@@ -41,6 +41,8 @@ _HEALTHY = 2.0
 """Seconds for which a write that worked is believed."""
 _PING = 5.0
 """Seconds after which a write that has not ended counts as none."""
+_FAILED = 10.0
+"""Seconds for which a write that failed is remembered."""
 
 router = APIRouter(include_in_schema=False)
 FRESH_SECONDS = 15 * 60
@@ -173,17 +175,21 @@ async def _talks(studies: Sequence[ServedStudy]) -> AsyncIterator[None]:
 
 
 async def health(request: Request) -> Response:
-    """Whether answers can be saved: something is written, at most every other second, however often it is asked."""
+    """Whether answers can be saved: something is written, at most every other second, however often it is asked. Where
+    somebody's answer was not taken a moment ago they cannot, for a full disk still has room for a small row."""
     site = site_of(request)
     async with site.health_turn:
-        if time.monotonic() - site.healthy_at > _HEALTHY:
+        saves = all(time.monotonic() - served.failed_at > _FAILED for served in site.studies.values())
+        if saves and time.monotonic() - site.healthy_at > _HEALTHY:
             try:
                 await asyncio.wait_for(site.first.write(site.first.participation.store.ping), _PING)
+                site.healthy_at = time.monotonic()
             except (StoreError, TimeoutError):  # a database that hangs saves nothing either
-                say(logging.ERROR, "nothing can be saved")
-                return JSONResponse({"status": "nothing can be saved", "version": version("eqlab")}, 503)
-            site.healthy_at = time.monotonic()
-    return JSONResponse({"status": "ok", "version": version("eqlab")})
+                saves = False
+    if not saves:
+        say(logging.ERROR, "nothing can be saved")
+    status = "ok" if saves else "nothing can be saved"
+    return JSONResponse({"status": status, "version": version("eqlab")}, 200 if saves else 503)
 
 
 async def static(request: Request, name: str) -> Response:
