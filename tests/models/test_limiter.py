@@ -71,6 +71,19 @@ def test_a_pause_is_kept():
     assert asyncio.run(main()) >= 0.19
 
 
+def test_who_is_cancelled_at_the_moment_of_their_turn_leaves_it_to_the_next():
+    async def main():
+        limiter = Limiter(1)
+        await limiter.acquire()
+        first, second = (asyncio.ensure_future(limiter.acquire()) for _ in range(2))
+        await asyncio.sleep(0)
+        limiter.release()
+        first.cancel()
+        await asyncio.wait_for(second, 2)
+
+    asyncio.run(main())
+
+
 def test_a_cancelled_waiter_does_not_swallow_a_turn():
     async def main():
         limiter = Limiter(1)

@@ -60,7 +60,7 @@ def _print_group(
         if floors and (floor := _floor(result)):
             lines.append((f"{own}no-skill baselines: {floor}.", "dim"))
         if result.proviso and result.proviso not in result.caveats:
-            lines.append((f"{_name(result)}: {result.proviso}.", ""))
+            lines.append((f"{_name(result)}: {result.proviso.removesuffix('.')}.", ""))
         lines += [(sentence, "") for sentence in place_sentences(_name(result), result)]
         if again := _again(result):
             lines.append((f"{own}asked again: {again}." if own else f"Asked again: {again}.", "dim"))

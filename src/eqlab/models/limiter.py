@@ -49,7 +49,12 @@ class Limiter:
             elif self.room <= 0:
                 turn = asyncio.get_running_loop().create_future()
                 self._waiting.append(turn)
-                await turn
+                try:
+                    await turn
+                except asyncio.CancelledError:
+                    if not turn.cancelled():  # it was their turn already: the next one's, then
+                        self._wake()
+                    raise
         return started
 
     def take(self) -> float | None:

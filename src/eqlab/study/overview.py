@@ -143,7 +143,7 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
         yield f"checks.attention: {n} in a study of about {minutes:.0f} minutes; panels want two in one over five."
     yield from _about_codes(study)
     kind = kind_of(study)
-    if study.language != "en" and study.items == "open" and kind.form().arms == "items":
+    if study.language != "en" and study.items == "open" and kind.form().arms != "models":
         yield f"The open items are English; the pages around them are in '{study.language}'."
     yield from kind.warnings(design)
 

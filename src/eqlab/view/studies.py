@@ -27,7 +27,7 @@ def _table(study_rows: list[StudyRow]) -> Table:
             row.done,
             row.places,
             utc(row.locked_at)[:10] if row.locked_at else "not locked",
-            "complete" if row.places and row.done >= row.places else "under way",
+            "complete" if row.places and row.done >= row.places else "ended" if row.status == "closed" else "under way",
         ]
         for row in study_rows
     ]

@@ -120,3 +120,10 @@ def test_a_byte_order_mark_and_dos_lines_do_no_harm():
 def test_any_text_is_read_or_refused(text, name):
     with contextlib.suppress(DataError):
         read_ratings(f"rater,arm,prompt,rating\n{text}".encode("utf-8", "replace"), name, PROMPTS, str)
+
+
+@pytest.mark.parametrize("use", ["", None, "no"])
+def test_replies_that_nobody_has_let_through_are_refused_in_json_lines_too(use):
+    row = {"reply": "That is hard.", "utterance": "My dog died.", "use": use}
+    rows, bad = replies(json.dumps(row), "table.jsonl")
+    assert (rows, [row.reason for row in bad]) == ([], ["no 'yes' in the column 'use'"])

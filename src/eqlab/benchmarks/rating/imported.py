@@ -26,6 +26,8 @@ class TableRow:
     line: int
     cells: dict[str, str]
     """By column, outer blanks gone; empty cells are left out."""
+    columns: Sequence[str]
+    """Those that the row has, be they empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def read_replies(content: bytes, path: str, prompts: Prompts, arm: str) -> tuple
     """Columns: `reply`, and `prompt` (an id) or `utterance`; optional `arm` (else the file's name), `emotion`,
     `situation`, `use`: with that one, only rows that say yes are taken, as a moderator has decided."""
     rows, bad = read_table(content, path, ["reply"])
-    if any("use" in row.cells for row in rows) or _has_column(content, "use"):
+    if any("use" in row.columns for row in rows):
         bad += [BadRow(row.line, "no 'yes' in the column 'use'") for row in rows if not _is_yes(row)]
         rows = [row for row in rows if _is_yes(row)]
     reply_rows: dict[tuple[str, str], ReplyRow] = {}
@@ -143,12 +145,6 @@ def _is_yes(row: TableRow) -> bool:
     return row.cells.get("use", "").casefold() in ("yes", "y", "1", "true")
 
 
-def _has_column(content: bytes, name: str) -> bool:
-    """Whether the first line of a CSV names a column, be it empty throughout."""
-    first = content.decode("utf-8-sig", "replace").split("\n", 1)[0]
-    return name in [cell.strip().strip('"').casefold() for cell in first.split(",")]
-
-
 def _squeezed(text: str) -> str:
     return " ".join(text.split()).lower()
 
@@ -200,7 +196,7 @@ def _csv(text: str, path: str) -> tuple[list[TableRow], list[BadRow]]:
             if len(cells) != len(header):
                 bad.append(BadRow(line, f"{len(cells)} cells instead of {len(header)}"))
                 continue
-            rows.append(TableRow(line, _cells(zip(header, cells, strict=True))))
+            rows.append(TableRow(line, _cells(zip(header, cells, strict=True)), header))
     except csv.Error as error:
         raise DataError(f"{path}: line {reader.line_num} is not CSV ({error}).", "Quote texts with commas.") from error
     return rows, bad
@@ -221,8 +217,8 @@ def _json_lines(text: str) -> tuple[list[TableRow], list[BadRow]]:
         elif any(isinstance(value, dict | list) for value in body.values()):
             bad.append(BadRow(number, "a value is a list or an object instead of text or a number"))
         else:
-            cells = ((str(name).strip().lower(), "" if value is None else str(value)) for name, value in body.items())
-            rows.append(TableRow(number, _cells(cells)))
+            named = {str(name).strip().lower(): "" if value is None else str(value) for name, value in body.items()}
+            rows.append(TableRow(number, _cells(named.items()), tuple(named)))
     return rows, bad
 
 
