@@ -221,6 +221,8 @@ def test_who_has_no_rank_is_named_with_the_reason():
     assert ranks(found) == {"a": (1, 1), "z": None, "people": None}
     text = conclusion(found)
     assert "People score 70.00" in text
+    arms = replace(people, score=structs.replace(people.score, name="warmth: a − b"))
+    assert "People: warmth: a − b 70.00" in conclusion(rank([one("a", drawn(1)), arms]))
     assert "z (99.00, n = 50) is not compared: not valid: too few answers could be read." in text
     only = "No score can be compared. Not valid: too few answers could be read."
     assert conclusion(rank([broken, bare("y", 9, 8, 10, why_no_rank=broken.why_no_rank)])) == only

@@ -247,6 +247,8 @@ def why_undefined(result: Result) -> str:
         return result.why_no_points
     if result.headline.value is None:
         return result.headline.note or "it has no score"
+    if result.ranked and result.headline.low is None:
+        return f"'{result.headline.name}' has no interval (n = {result.headline.n})"
     return f"'{result.headline.name}' is not a score in which more is better"
 
 

@@ -260,7 +260,8 @@ def _range(low: float, high: float, digits: int) -> str:
 def _people(verdict: Verdict, people: Contender) -> str:
     """Where people stand, who have no rank."""
     name = people.name[:1].upper() + people.name[1:]
-    opening = f"{name} score {_score(people)}"
+    named = f": {people.score.name}" if " − " in people.score.name else " score"  # of arms, no score of people's
+    opening = f"{name}{named} {_score(people)}"
     places: dict[str, list[str]] = {}
     pairs = [verdict.pair(one.contender.name, people.name) for one in verdict.ranked]
     p = holm([pair.difference.p if pair.separated is not None else None for pair in pairs])  # one sentence on all
