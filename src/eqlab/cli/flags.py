@@ -107,6 +107,7 @@ PollFlag = Annotated[
 ]
 ReportFlag = Annotated[Path, typer.Option("--report", metavar="FILE", help="Where the HTML report goes.")]
 RepeatsFlag = Annotated[int | None, typer.Option("--repeats", min=1, help="Ask every trial N times.")]
+YesFlag = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 REPORT = Path("eqlab-report.html")
 POLL = 60.0

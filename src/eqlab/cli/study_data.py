@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_report, check_writable
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, YesFlag, check_report, check_writable
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_manage import File, PanelFlag, PersonFlag, begun_study, find_person
 from eqlab.core.plural import many
@@ -342,7 +342,7 @@ def erase(
     file: File,
     name: PersonFlag = "",
     panel_id: PanelFlag = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: YesFlag = False,
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:

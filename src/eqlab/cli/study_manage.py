@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, YesFlag
 from eqlab.cli.plain import print_text
 from eqlab.core.plural import many
 
@@ -69,7 +69,7 @@ def resume(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
 
 def close(
     file: File,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: YesFlag = False,
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
@@ -150,9 +150,6 @@ def signals(
     write_whole(output, table_csv(signal_table(found)))
     path = f"{output} ({label})" if label else str(output)
     typer.echo(f"{path}  people: {len(found)}, with a flag: {sum(bool(one.flags) for one in found)}")
-
-
-YesFlag = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
 def release(
