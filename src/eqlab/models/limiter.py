@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 Nap = Callable[[float], Awaitable[None]]
 _CALM = 1.0
 """Seconds between two halvings: one burst of refusals is one sign, not fifty."""
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
-_FIRST_INTERVAL = 0.1
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 15.0
+_FIRST_INTERVAL, _LONGEST_INTERVAL = 0.1, 60.0
 _LOOK = 1.0
 """Seconds after which whoever waits looks again: a rate may have been forgotten meanwhile."""
 _TRUSTED = 10
@@ -32,8 +32,6 @@ class Limiter:
         self._next = 0.0
         self._halved_at = float("-inf")
         self._slowed_at = time.monotonic()
-        self._rate = _FIRST_INTERVAL
-        """The interval that was learnt while some requests went well."""
         self._good = 0
         """Requests that went well since the rate was last refused."""
         self._pause = _SHORTEST_PAUSE / 2
@@ -82,13 +80,9 @@ class Limiter:
 
     def went_well(self, patience: float = float("inf")) -> None:
         """One more at once for every round of requests that went well; a little faster, too. After more than `patience`
-        seconds in which none did all at once: that was an outage, which tells neither a rate nor what is too much. Nor
-        do refusals in a row tell of a rate: each only puts off the next try."""
-        now = time.monotonic()
-        if self._bad_since is not None and now - self._bad_since > patience:
+        seconds in which none did all at once: that was an outage, which tells neither a rate nor what is too much."""
+        if self._bad_since is not None and time.monotonic() - self._bad_since > patience:
             self.limit, self.interval, self._pause = float(self.highest), 0.0, _SHORTEST_PAUSE / 2
-        elif self.interval > self._rate and not self._good:
-            self.interval, self._next = self._rate, now + self._rate
         self._bad_since = None
         self._good += 1
         if self.limit < self.highest:
@@ -118,12 +112,11 @@ class Limiter:
         if self._good:
             took = (now - self._slowed_at) / self._good
             self.interval = max(
-                _FIRST_INTERVAL, 1.25 * self.interval, min(took, _LONGEST_PAUSE) if self.interval else 0
+                _FIRST_INTERVAL, 1.25 * self.interval, min(took, _LONGEST_INTERVAL) if self.interval else 0
             )
             self._pause = max(_SHORTEST_PAUSE, self._pause / 2)
-            self._rate = self.interval
-        else:
-            self.interval = min(_LONGEST_PAUSE, max(_FIRST_INTERVAL, 2 * self.interval))
+        else:  # in a row: that tells of no rate, and puts off the next try
+            self.interval = max(_FIRST_INTERVAL, self.interval)
             self._pause = min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, 2 * self._pause))
         if pause is None:
             self._paused_until = max(self._paused_until, now + self._pause)
