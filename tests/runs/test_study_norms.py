@@ -36,7 +36,8 @@ def placed(where, kind, **more):
 def test_people_of_a_study_are_norms(tmp_path, kind):
     found = placed(studied(tmp_path, kind), kind)["lab/careful"]
     assert (found.norms.people, found.norms.source) == (5, f"people of study '{kind}'")
-    assert found.norms.caution == f"each of them answered 4 of 8 {found.noun}"
+    everybody = "everybody who answered, also whom the study's own rules leave out"
+    assert found.norms.caution == f"{everybody}; each of them answered 4 of 8 {found.noun}"
     if kind == "eqbench":  # emobench's choices are nothing that the test's replies know
         assert found.percentile.value > 50
         assert percentile_sentence("m", found.percentile, found.norms).endswith("4 of 8 questions.")

@@ -188,7 +188,9 @@ def test_another_lock_never_takes_the_place_of_a_lock_file(eqlab, tmp_path):
     assert (code, "eqbench.lock.json is there" in error) == (2, True), error
     assert (tmp_path / "eqbench.lock.json").read_text() == first
     assert eqlab("study", "lock", "study.toml", "--store", "another.db", "-o", "second.lock.json")[0] == 0
+    assert eqlab("study", "lock", "study.toml", "--store", "another.db")[0] == 2  # locked meanwhile, in another file
     assert eqlab("study", "lock", "study.toml")[0] == 0  # the same lock again
+    assert (tmp_path / "eqbench.lock.json").read_text() == first
 
 
 def test_a_plan_that_nobody_can_test_is_told_when_it_is_locked(eqlab, tmp_path):

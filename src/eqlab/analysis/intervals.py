@@ -107,35 +107,38 @@ def proportion_estimate(name: str, hits: int, n: int, *, note: str = "") -> Esti
     return Estimate(name, 100 * p, n, None, 100 * low, 100 * high, "%", note, 1)
 
 
-def clustered_share(name: str, hits: Sequence[bool], clusters: Sequence[object], *, note: str = "") -> Estimate:
+def clustered_share(
+    name: str, hits: Sequence[bool], clusters: Sequence[object], *, note: str = "", together: int = 1
+) -> Estimate:
     """A share in percent of answers that come in clusters (repeats of an item, a person's answers): Wilson's interval
     for as many independent answers as they are worth, n/deff, with deff the linearised variance over clusters by that
     of independent answers and Student's t in place of the normal (Korn & Graubard 1998). Where all are alike nothing
-    tells how alike a cluster's answers are: then each cluster counts once."""
+    tells how alike a cluster's answers are: then each cluster counts once. `together`: of how many such shares this is
+    one whose intervals are to hold at once (Bonferroni)."""
     if len(hits) != len(clusters):
         raise UsageError("Every answer of a share belongs to a cluster.")
     n, sums = len(hits), Counter[object](compress(clusters, hits))
     sizes: Counter[object] = Counter(clusters)
     count, total = len(sizes), sum(map(bool, hits))
     plain = proportion_estimate(name, total, n, note=note)
-    if count == n or count < 2:
+    if count < 2 or (count == n and together == 1):
         return plain
-    p = total / n
+    p, few = total / n, _squared_quantiles(count - 1, together)
     if 0 < p < 1:
         around = math.fsum((sums[one] - p * size) ** 2 for one, size in sizes.items()) * count / (count - 1) / n**2
         effect = max(1.0, around / (p * (1 - p) / n))
-        worth = n / effect * _squared_quantiles(count - 1)
+        worth = n / effect * few
     else:
-        worth = float(count)
+        worth = float(count) if together == 1 else count * few
     low, high = proportion_bounds(p, worth)
     return Estimate(name, 100 * p, n, None, 100 * low, 100 * high, "%", note, 1)
 
 
-def _squared_quantiles(df: int) -> float:
-    """(z/t)²: what few clusters cost."""
+def _squared_quantiles(df: int, together: int) -> float:
+    """(z/t)²: what few clusters cost, and several shares at once."""
     from eqlab.analysis.special import stdtrit
 
-    return (Z95 / float(stdtrit(df, 0.975))) ** 2
+    return (Z95 / float(stdtrit(df, 1 - 0.025 / together))) ** 2
 
 
 def proportion_bounds(p: float, n: float) -> tuple[float, float]:

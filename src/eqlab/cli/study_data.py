@@ -53,7 +53,8 @@ def lock(
         create_study(opened, design, text, version("eqlab"), provenance({}))
         participation = Participation(opened, design)
         path = output or Path(f"{design.study.id}.lock.json")
-        if path.exists() and read_lock(participation) is None:
+        before = read_lock(participation)
+        if path.exists() and (before is None or f'"locked_at": {before.at!r},' not in path.read_text(encoding="utf-8")):
             raise UsageError(f"{path} is there, and of another lock.", "Name another file with -o, or move that one.")
         made, new = lock_plan(participation, *analysis_code(), current_user(), analysis_libraries())
         stands = current_standing(participation)

@@ -10,7 +10,8 @@ Nap = Callable[[float], Awaitable[None]]
 _CALM = 1.0
 """Seconds between two halvings: one burst of refusals is one sign, not fifty."""
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 15.0
-_FIRST_INTERVAL, _LONGEST_INTERVAL = 0.1, 60.0
+_FIRST_INTERVAL, _UNKNOWN_INTERVAL, _LONGEST_INTERVAL = 0.1, 1.0, 60.0
+"""Seconds between two requests: after the first refusal, at most while none went well, at most."""
 _LOOK = 1.0
 """Seconds after which whoever waits looks again: a rate may have been forgotten meanwhile."""
 _TRUSTED = 10
@@ -29,6 +30,8 @@ class Limiter:
         self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._paused_until = 0.0
+        self._told_until = 0.0
+        """Until when the server itself has asked to wait; that tells nothing of its rate."""
         self._next = 0.0
         self._halved_at = float("-inf")
         self._slowed_at = time.monotonic()
@@ -96,7 +99,7 @@ class Limiter:
         """The server is overloaded or timed out; `pause` seconds is what it asked for."""
         now = time.monotonic()
         self._bad_since = now if self._bad_since is None else self._bad_since
-        self._paused_until = max(self._paused_until, now + pause)
+        self.pause(pause)
         if now - self._halved_at >= _CALM:
             self._halved_at = now
             self.limit = max(1.0, self.limit / 2)
@@ -105,18 +108,19 @@ class Limiter:
         """The server refused a request of that moment for its rate; it may have said how long to wait."""
         now = time.monotonic()
         self._bad_since = now if self._bad_since is None else self._bad_since
+        opened = max(self._slowed_at, min(self._told_until, now))
         if pause is not None:
-            self._paused_until = max(self._paused_until, now + pause)
+            self.pause(pause)
         if started < self._slowed_at:
             return  # sent before we slowed down: the same burst
         if self._good:
-            took = (now - self._slowed_at) / self._good
+            took = (now - opened) / self._good
             self.interval = max(
                 _FIRST_INTERVAL, 1.25 * self.interval, min(took, _LONGEST_INTERVAL) if self.interval else 0
             )
             self._pause = max(_SHORTEST_PAUSE, self._pause / 2)
-        else:  # in a row: that tells of no rate, and puts off the next try
-            self.interval = max(_FIRST_INTERVAL, self.interval)
+        else:  # in a row: that tells little of a rate, and puts off the next try
+            self.interval = max(_FIRST_INTERVAL, self.interval, min(2 * self.interval, _UNKNOWN_INTERVAL))
             self._pause = min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, 2 * self._pause))
         if pause is None:
             self._paused_until = max(self._paused_until, now + self._pause)
@@ -125,7 +129,8 @@ class Limiter:
 
     def pause(self, seconds: float) -> None:
         """Wait without slowing down: the allowance of this window is used up."""
-        self._paused_until = max(self._paused_until, time.monotonic() + seconds)
+        self._told_until = max(self._told_until, time.monotonic() + seconds)
+        self._paused_until = max(self._paused_until, self._told_until)
 
     def _wake(self) -> None:
         free = int(self.limit) - self._under_way

@@ -117,7 +117,8 @@ def studied(benchmark: Benchmark, config: BenchmarkConfig, context: Context) -> 
         if not apart:
             together = benchmark.score(PEOPLE, answered, study.asked.options)
             if together.norms is not None:
-                said = [text for text in (together.norms.caution, _parts(answered, together.noun)) if text]
+                everybody = "everybody who answered, also whom the study's own rules leave out"
+                said = [text for text in (together.norms.caution, everybody, _parts(answered, together.noun)) if text]
                 return replace(together.norms, source=source, caution="; ".join(said))
             continue
         n = len({scored.attempts[-1].subject for scored in answered})

@@ -38,22 +38,25 @@ class ArmShares:
     totals: list[Floats]
     n_clusters: dict[str, int]
 
-    def good(self, arm: str) -> Estimate:
+    def good(self, arm: str, together: int = 1) -> Estimate:
         """Wilson's interval over clusters, for it holds with few of them too (`bench/claims.py few_raters`)."""
         good, _, n = self._columns(self.samples, arm)
         hits = [each < own for own, of in zip(good, n, strict=True) for each in range(int(of))]
         clusters = [place for place, of in enumerate(n) for _ in range(int(of))]
         counts = self.counts[arm]
         note = "Wilson: every rating was the same" if counts.good in (0, counts.n) else ""
-        found = clustered_share(f"P(Good), {arm}", hits, clusters, note=note)
+        found = clustered_share(f"P(Good), {arm}", hits, clusters, note=note, together=together)
         return found if len(set(clusters)) > 1 else structs.replace(found, low=None, high=None, note="")
 
     def highest(self) -> Estimate:
-        """The best arm's share, under a name that does not depend on which it is."""
-        best = max(self.arms, key=lambda arm: self.good(arm).value or 0.0)
-        return structs.replace(
-            self.good(best), name="highest P(Good)", note=f"of {best}; the tables have all {len(self.arms)}"
-        )
+        """The best arm's share, under a name that does not depend on which it is. Its interval is one of as many as
+        there are arms, which hold all at once: which arm is best was seen in the same ratings."""
+        note = f"of {self.best}; the tables have all {len(self.arms)}; the interval holds for all of them at once"
+        return structs.replace(self.good(self.best, together=len(self.arms)), name="highest P(Good)", note=note)
+
+    @property
+    def best(self) -> str:
+        return max(self.arms, key=lambda arm: self.good(arm).value or 0.0)
 
     def headline(self, nothing: str) -> Estimate:
         """Of one arm or several; `nothing` says why there is none."""
@@ -63,7 +66,7 @@ class ArmShares:
 
     def mean(self, arm: str) -> Estimate:
         _, total, n = self._columns(self.samples, arm)
-        found = Estimate(f"mean rating, {arm}", float(total.sum() / n.sum()), self.counts[arm].n, digits=2)
+        found = Estimate(f"mean rating, {arm}", float(total.sum() / n.sum()), int(n.sum()), digits=2)
         return _with_t(found, self._adds(_SUM, arm), int((n > 0).sum()), 1)
 
     def mean_gap(self, arm: str, reference: str, name: str) -> Estimate:

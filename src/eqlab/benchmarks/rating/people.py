@@ -297,10 +297,11 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
     above = above_people([(rating.arm, rating.rater, rating.value) for rating in usable])
     table = arm_table(shares, f"{many(raters, 'person', 'people')}", above)
     headline = gaps[others[0]] if len(others) == 1 else shares.headline("no rating yet")
+    theirs = shares.n_clusters[shares.best] if len(others) > 1 else raters
     return Outcome(
         title="Empathy, rated by people",
         sentence=_sentence(shares, raters, gaps, fitted),
-        headline=structs.replace(headline, of=f"ratings by {many(raters, 'person', 'people')}"),
+        headline=structs.replace(headline, of=f"ratings by {many(theirs, 'person', 'people')}"),
         score_range=(-100.0, 100.0) if len(shares.arms) == 2 else (0.0, 100.0),
         estimates=(
             *(shares.good(arm) for arm in shares.arms),

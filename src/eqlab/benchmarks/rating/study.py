@@ -75,8 +75,9 @@ class RatingStudy:
             one_scale=True,
             several_arms=True,
             options=(("purpose", "people"),),
-            headline="the share of ratings that are Good, of two arms their difference; on scales of the study's own "
-            "the difference of means on the first",
+            headline="the share of ratings that are Good: of two arms their difference, of more the highest (with an "
+            "interval that holds for all arms at once); on scales of the study's own the difference of means on the "
+            "first",
         )
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:

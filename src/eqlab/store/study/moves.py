@@ -429,11 +429,8 @@ def took_one_of(others: Iterable[str], panel_hash: str | None, known: Mapping[tu
 
 
 def may_correct(steps: Sequence[Step], step: int, first: int) -> bool:
-    """Whether the page before this one can be changed: not across the claim of a place, which followed from it, nor by
-    who reads what the study was about."""
-    return (
-        0 < step < len(steps) and step != first and steps[step - 1].kind not in FIXED and steps[step].kind != "debrief"
-    )
+    """Whether the page before this one can be changed: not across the claim of a place, which followed from it."""
+    return 0 < step < len(steps) and step != first and steps[step - 1].kind not in FIXED
 
 
 _LAST_GIVEN = (
