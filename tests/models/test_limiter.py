@@ -60,6 +60,19 @@ def test_an_outage_tells_neither_a_rate_nor_how_many_are_too_many(monkeypatch):
     assert short.interval < 1.0  # refusals in a row put off the next try; they tell little of a rate
 
 
+def test_a_pause_that_the_server_asks_for_is_no_rate(monkeypatch):
+    """One good request after twenty seconds that were asked for: that was no rate of one in twenty seconds."""
+    now = [100.0]
+    monkeypatch.setattr("eqlab.models.limiter.time.monotonic", lambda: now[0])
+    limiter = Limiter(8)
+    for _ in range(4):
+        limiter.refused(now[0], pause=20.0)
+        now[0] += 20.5
+        limiter.went_well()
+        now[0] += 0.5
+    assert limiter.interval < 1.5
+
+
 def test_a_pause_is_kept():
     async def main():
         limiter = Limiter(4)
