@@ -343,6 +343,7 @@ def few_raters(times: int) -> None:
         rows,
     )
     _two_of_several(times)
+    _highest(times)
 
 
 def _two_of_several(times: int) -> None:
@@ -375,5 +376,44 @@ def _two_of_several(times: int) -> None:
     show(
         f"Arms that are alike, two of them a rater, five ratings of each: {times} studies a row",
         ("arms", "raters", "told apart", "gaps without an interval"),
+        rows,
+    )
+
+
+def _highest(times: int) -> None:
+    """How often the interval of the highest share of several arms that are alike misses what each of them has: as one
+    arm's own, and as one of all at once. Ten ratings each on 40 prompts."""
+    from eqlab.benchmarks.rating.arm_shares import arm_shares
+    from eqlab.benchmarks.rating.rated import GivenRating
+
+    rows = Rows()
+    for arms, raters in ((2, 12), (3, 12), (4, 12), (6, 12), (4, 30), (6, 30)):
+        random = np.random.default_rng(100 * arms + raters)
+        alone = now = 0
+        for _ in range(times):
+            prompts, given = random.normal(0, 0.5, 40), []
+            for arm in range(arms):
+                for rater in range(raters):
+                    generous = random.normal(0, 0.9)
+                    given += [
+                        GivenRating(
+                            str(arm),
+                            str(prompt),
+                            f"{arm} {rater}",
+                            3 if random.logistic() + generous + prompts[prompt] > 0 else 1,
+                            "",
+                            "",
+                            0,
+                        )
+                        for prompt in random.permutation(40)[:10]
+                    ]
+            shares = arm_shares(given, [str(arm) for arm in range(arms)], lambda rating: rating.rater)
+            own, highest = shares.good(shares.best), shares.highest()
+            alone += not (own.low or 0) <= 50 <= (own.high or 0)
+            now += not (highest.low or 0) <= 50 <= (highest.high or 0)
+        rows.append((arms, raters, share(alone, times), share(now, times)))
+    show(
+        f"The highest share of several arms that are alike: {times} studies a row",
+        ("arms", "raters an arm", "missed by the arm's own interval", "missed now"),
         rows,
     )
