@@ -545,8 +545,9 @@ def test_simulated_people_come_to_a_rehearsal_only(make_site):
     real = make_site()
     assert enter(real.browser(headers=says)).status_code == 403
     assert count(real, participants) == 0
-    rehearsal = make_site(small_design("two", panel=REAL), rehearsal=True)
-    assert enter(rehearsal.browser(headers=says), "two", "simulated-1").status_code == 200
+    rehearsal = make_site(small_design("two", panel=replace(REAL, signed=True)), rehearsal=True)
+    assert enter(rehearsal.browser(), "two", ONE).status_code == 403
+    assert enter(rehearsal.browser(headers=says), "two", "simulated-1").status_code == 200  # no link is signed for them
     (row,) = (
         rehearsal.store.engine.connect().execute(select(participants).where(participants.c.study_id == "two")).all()
     )

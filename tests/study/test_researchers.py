@@ -23,7 +23,7 @@ from eqlab.study.results.participants import read_participants
 from eqlab.study.results.people import people_rows
 from eqlab.study.results.status import study_status
 from eqlab.study.simulation.simulate import power
-from eqlab.study.web.log import Alert, AlertWatch, alerts, teller
+from eqlab.study.web.log import Alert, AlertWatch, alerts, tellers
 from eqlab.study.web.researcher import charts
 
 
@@ -189,8 +189,8 @@ def test_alerts_reach_a_web_hook_and_a_command(tmp_path):
     server = HTTPServer(("127.0.0.1", 0), Hook)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        tell = teller(f"http://127.0.0.1:{server.server_port}/", f"tee '{tmp_path / 'mail'}'")
-        tell(Alert("small", "done", "Every place is done (2)."))
+        for tell in tellers(f"http://127.0.0.1:{server.server_port}/", f"tee '{tmp_path / 'mail'}'"):
+            tell(Alert("small", "done", "Every place is done (2)."))
     finally:
         server.shutdown()
         server.server_close()
@@ -220,6 +220,19 @@ def test_an_alert_that_could_not_be_sent_is_sent_later_with_a_count(make_partici
     ]
 
 
+def test_a_broken_way_repeats_nothing_on_the_other(make_participation):
+    """With an address that works and a command that is not there, the address heard the same every minute for ever."""
+    participation = make_participation(arms=("a",), batches=1)
+    take(participation, participation.arrive("h", "en"))
+    heard, asked = [], []
+    broken = lambda alert: asked.append(alert.text) or False  # noqa: E731
+    watch = AlertWatch([type("Served", (), {"participation": participation})()], heard.append, broken)
+    for _ in range(3):
+        watch.look()
+    assert [alert.text for alert in heard] == ["Every place is done (1)."]
+    assert len(asked) == 3
+
+
 def test_an_alert_that_cannot_be_delivered_stops_nothing(make_participation, monkeypatch):
     """One reply that was no HTTP ended all alerts for good."""
     with socket.create_server(("127.0.0.1", 0)) as gateway:
@@ -231,10 +244,11 @@ def test_an_alert_that_cannot_be_delivered_stops_nothing(make_participation, mon
             connection.close()
 
         threading.Thread(target=garbage, daemon=True).start()
-        assert teller(f"http://127.0.0.1:{gateway.getsockname()[1]}/", "")(Alert("small", "done", "x")) is False
-    assert teller("http://127.0.0.1:9/", "exit 3")(Alert("small", "done", "x")) is False
+        (way,) = tellers(f"http://127.0.0.1:{gateway.getsockname()[1]}/", "")
+        assert way(Alert("small", "done", "x")) is False
+    assert [way(Alert("small", "done", "x")) for way in tellers("http://127.0.0.1:9/", "exit 3")] == [False, False]
     with pytest.raises(UsageError, match="No closing quotation"):
-        teller("", "mail -s 'study")
+        tellers("", "mail -s 'study")
 
     participation = make_participation(arms=("a",), batches=1)
     take(participation, participation.arrive("h", "en"))

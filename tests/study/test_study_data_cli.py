@@ -299,9 +299,13 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert (code, "! link 1 of the chain of events is missing or was changed" in said) == (1, True)
 
     monkeypatch.setattr("sys.stdin", StringIO(""))
-    for what in ("release", "ban"):
+    for what in ("erase", "ban"):
         code, said, _ = eqlab("study", "people", what, "study.toml", "--person", two)
         assert (code, "the result is exploratory from then on" in said) == (130, True)  # nobody answered
+        code, _, said = eqlab("study", "people", what, "study.toml", "--person", "nobody", "--yes")
+        assert (code, "Nobody is called nobody in study" in said) == (1, True)
+    code, said, _ = eqlab("study", "people", "release", "study.toml", "--person", two)
+    assert (code, said) == (0, f"Nothing is left to release: {two} is finished.\n")
     assert eqlab("study", "people", "ban", "study.toml", "--person", two, "--yes")[0] == 0
     (tmp_path / "ids.csv").write_text(
         "Participant id,x\nPANEL-ID-TWO,1\nPANEL-ID-THREE,2\nNOBODY-AT-ALL,3\npanel-id-three,4\n"

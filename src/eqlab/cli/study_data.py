@@ -9,7 +9,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, YesFlag, check_report, check_writable
 from eqlab.cli.plain import print_text
-from eqlab.cli.study_manage import File, PanelFlag, PersonFlag, begun_study, find_person
+from eqlab.cli.study_manage import File, PanelFlag, PersonFlag, begun_study, find_person, locked_warning
 from eqlab.core.plural import many
 
 if TYPE_CHECKING:
@@ -361,7 +361,8 @@ def erase(
         known = export_person(participation, who)
         state = known["participants"][0]["state"]
         if not yes:
-            typer.confirm(f"Erase {who} ({state}, {many(len(known['answers']), 'answer')}) for good?", abort=True)
+            asked = f"Erase {who} ({state}, {many(len(known['answers']), 'answer')}) for good?"
+            typer.confirm(f"{locked_warning(participation, who)}{asked}", abort=True)
         gone, clean = erase_cleanly(participation, who, "researcher", current_user())
     print_text(
         f"Erased: {who} and {many(gone, 'answer')}. Exports and backups made before still hold them: delete them there."

@@ -181,19 +181,30 @@ def ban(
 
 
 def _send_away(file: Path, name: str, panel_id: str, yes: bool, store: str, data: Path | None, state: str) -> None:
-    from eqlab.store.study.lock import read_lock
+    from eqlab.core.moves import ENDED
+    from eqlab.store.study.records import export_person
     from eqlab.study.results.analysis import current_user
 
+    what, done = ("Release", "released") if state == "returned" else ("Ban", "banned")
     with begun_study(file, store, data) as participation:
         who = find_person(participation, name, panel_id)
-        if not yes and read_lock(participation) is not None:
-            what = "Release" if state == "returned" else "Ban"
-            typer.confirm(
-                f"The plan is locked: if {who} has answered, the result is exploratory from then on. {what} {who}?",
-                abort=True,
-            )
+        now = export_person(participation, who)["participants"][0]["state"]
+        if state == "returned" and now in ENDED:
+            print_text(f"Nothing is left to release: {who} is {now}.")
+            return
+        if not yes and (warning := locked_warning(participation, who)):
+            typer.confirm(f"{warning}{what} {who}?", abort=True)
         participation.send_away(who, state, current_user())  # type: ignore[arg-type]
-    typer.echo(f"{who} is {'released' if state == 'returned' else 'banned'}.")
+    typer.echo(f"{who} is {done}.")
+
+
+def locked_warning(participation: "Participation", who: str) -> str:
+    """What is to be known before somebody is taken out of a study by its researcher."""
+    from eqlab.store.study.lock import read_lock
+
+    if read_lock(participation) is None:
+        return ""
+    return f"The plan is locked: if {who} has answered, the result is exploratory from then on. "
 
 
 def links(

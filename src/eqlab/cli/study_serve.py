@@ -224,14 +224,14 @@ def _serve(
     from eqlab.store.study.participation import Participation
     from eqlab.store.study.studies import create_study
     from eqlab.study.served_study import ServedStudy
-    from eqlab.study.web.log import AlertWatch, teller
+    from eqlab.study.web.log import AlertWatch, tellers
     from eqlab.study.web.server import serve as run_server
 
-    alert = teller(*tell)
+    ways = tellers(*tell)
     for text, design in designs:
         create_study(store, design, text, version("eqlab"), provenance({}))
     studies = [ServedStudy(Participation(store, design)) for _, design in designs]
-    watch = AlertWatch(studies, alert) if any(tell) and not quiet else None
+    watch = AlertWatch(studies, *ways) if ways and not quiet else None
 
     def ready(actual: int) -> None:
         if watch is not None:

@@ -13,6 +13,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
@@ -146,11 +147,12 @@ def alerts(now: "StudyStatus") -> Iterator[Alert]:
 class AlertWatch:
     """Looks at the studies every minute, in a thread of its own."""
 
-    def __init__(self, studies: "Sequence[ServedStudy]", tell: Callable[[Alert], bool | None]) -> None:
-        """`tell` returns False for an alert that did not arrive: it is told again, with how often it was tried."""
-        self._studies, self._tell = studies, tell
+    def __init__(self, studies: "Sequence[ServedStudy]", *ways: Callable[[Alert], bool | None]) -> None:
+        """A way returns False for an alert that did not arrive: by that way it is told again, with how often it was
+        tried."""
+        self._studies, self._ways = studies, ways
         self._told: set[tuple[str, str]] = set()
-        self._failed: dict[tuple[str, str], tuple[Alert, int]] = {}
+        self._failed: dict[tuple[str, str, int], tuple[Alert, int]] = {}
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._work, name="eqlab-alerts", daemon=True)
 
@@ -168,17 +170,17 @@ class AlertWatch:
             for alert in alerts(study_status(served.participation)):
                 if (alert.study, alert.about) not in self._told:
                     self._told.add((alert.study, alert.about))
-                    self._failed[alert.study, alert.about] = (alert, 0)
+                    self._failed |= {(alert.study, alert.about, way): (alert, 0) for way in range(len(self._ways))}
         for key, (alert, tries) in list(self._failed.items()):
             late = "" if not tries else f" (Sent late; failed attempts: {tries}.)"
-            if self._arrives(replace(alert, text=f"{alert.text}{late}")):
+            if self._arrives(self._ways[key[-1]], replace(alert, text=f"{alert.text}{late}")):
                 del self._failed[key]
             else:
                 self._failed[key] = (alert, tries + 1)
 
-    def _arrives(self, alert: Alert) -> bool:
+    def _arrives(self, tell: Callable[[Alert], bool | None], alert: Alert) -> bool:
         try:
-            return self._tell(alert) is not False
+            return tell(alert) is not False
         except Exception as error:  # noqa: BLE001 - whatever another program answers, the next alert is told
             say(logging.WARNING, "an alert was not delivered", error=where(error))
             return False
@@ -191,19 +193,14 @@ class AlertWatch:
                 say(logging.WARNING, "alerts could not look at the study", error=where(error))
 
 
-def teller(url: str, command: str) -> Callable[[Alert], bool]:
-    """Posts JSON to `url`, and gives the text to `command` on its standard input; either may be empty. False unless
-    every way that there is has worked."""
+def tellers(url: str, command: str) -> list[Callable[[Alert], bool]]:
+    """The ways that there are: JSON posted to `url`, the text given to `command` on its standard input."""
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise UsageError(f"The command for alerts cannot be read ({error}).", "Check --alert-command.") from error
-
-    def tell(alert: Alert) -> bool:
-        posted = not url or _post(url, alert)
-        return (not words or _run(words, alert)) and posted
-
-    return tell
+    ways: list[Callable[[Alert], bool]] = [partial(_post, url)] if url else []
+    return [*ways, partial(_run, words)] if words else ways
 
 
 def _post(url: str, alert: Alert) -> bool:
