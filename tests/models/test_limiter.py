@@ -1,7 +1,10 @@
 import asyncio
 import selectors
 import time
-from collections import Counter
+from collections import Counter, deque
+from random import Random
+
+import pytest
 
 from eqlab.models.limiter import Limiter
 
@@ -128,8 +131,9 @@ class Hours:
         self.loop = asyncio.SelectorEventLoop(selector)
         self.loop.time = lambda: self.now
 
-    def answered(self, server, people, seconds, think=0.0):
-        """When the questions of so many, who each ask again and again, were answered; `server` refuses or takes one."""
+    def answered(self, server, people, seconds, think=0.0, told=None):
+        """When the questions of so many, who each ask again and again, were answered; `server` refuses or takes one;
+        `told`: how long it says one has to wait."""
         limiter, answers, start = Limiter(people), [], self.now
 
         async def ask():
@@ -141,7 +145,7 @@ class Hours:
                     limiter.went_well()
                     answers.append(self.now - start)
                 else:
-                    limiter.refused(began)
+                    limiter.refused(began, told)
                 limiter.release()
                 await asyncio.sleep(think if taken else 0)
 
@@ -174,3 +178,56 @@ def test_what_a_window_of_a_minute_allows_is_used(monkeypatch):
     answers = hours.answered(server, people=64, seconds=600)
     assert len(answers) > 4500  # of 5,000
     assert asked.total() < 1.25 * len(answers)
+
+
+def test_time_in_which_nobody_asks_is_no_rate(monkeypatch):
+    """A refusal, a quiet hour, another: the hour was taken for the time that one request takes."""
+    now = [100.0]
+    monkeypatch.setattr("eqlab.models.limiter.time.monotonic", lambda: now[0])
+    limiter = Limiter(8)
+    for _ in range(2):
+        limiter.refused(now[0])
+        for _ in range(3):
+            now[0] += 10.0
+            limiter.went_well()
+        now[0] += 3600.0
+    limiter.refused(now[0])
+    assert limiter.interval < 1.5
+
+
+def test_refusals_at_random_slow_nobody_down(monkeypatch):
+    """Of a provider that refuses one in ten, whatever the rate, sixteen people had a third of the answers."""
+    hours, chance = Hours(), Random(1)
+    monkeypatch.setattr("eqlab.models.limiter.time.monotonic", lambda: hours.now)
+    answers = hours.answered(lambda at: chance.random() > 0.1, people=16, seconds=600, think=8)
+    assert len(answers) > 850  # of about 1,060
+
+
+@pytest.mark.parametrize("told", [None, 1.0])
+def test_a_server_that_counts_what_it_refuses_is_not_kept_busy_with_refusing(monkeypatch, told):
+    """Thirty in any minute, the refused ones among them, and "wait a second" at best: it was asked for ever in vain."""
+    hours, asked = Hours(), deque()
+    monkeypatch.setattr("eqlab.models.limiter.time.monotonic", lambda: hours.now)
+
+    def server(at):
+        while asked and asked[0] <= at - 60:
+            asked.popleft()
+        asked.append(at)
+        return len(asked) <= 30
+
+    answers = hours.answered(server, people=16, seconds=900, told=told)
+    assert len(answers) > 250  # of 450
+    assert any(at > 840 for at in answers)
+
+
+def test_a_refusal_beside_requests_under_way_is_not_one_in_a_row(monkeypatch):
+    """Replies of a slow model come after half a minute, refusals at once."""
+    now = [100.0]
+    monkeypatch.setattr("eqlab.models.limiter.time.monotonic", lambda: now[0])
+    limiter = Limiter(64)
+    for _ in range(4):
+        limiter.take()
+        now[0] += 0.5
+        limiter.refused(now[0] - 0.05)
+        now[0] += 5.0
+    assert limiter.interval < 0.6

@@ -20,13 +20,14 @@ FEW = 10
 """Fewer subjects than this make bootstrap intervals too narrow to be trusted."""
 
 
-def pearson(name: str, x: Floats, y: Floats, *, note: str = "") -> Estimate:
-    """r with Fisher's 95 % interval; undefined if either side does not vary."""
+def pearson(name: str, x: Floats, y: Floats, *, note: str = "", lost: int = 0) -> Estimate:
+    """r with Fisher's 95 % interval; undefined if either side does not vary. `lost`: as many fewer observations tell
+    something, as where means of groups were taken out."""
     n = len(x)
     if n < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Estimate(name, None, n, note=note)
     r = float(np.corrcoef(x, y)[0, 1])
-    low, high = fisher(r, n)
+    low, high = fisher(r, n - lost)
     return Estimate(name, r, n, None, low, high, note=note)
 
 

@@ -21,7 +21,6 @@ from msgspec import structs
 from eqlab.core.errors import ModelError
 from eqlab.core.plural import many
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, Unasked
-from eqlab.models.limiter import Limiter
 from eqlab.models.providers import reply_without_key, shown_url, without_key
 from eqlab.models.reply_identity import Order
 from eqlab.models.transport import Transport
@@ -73,8 +72,7 @@ class HttpChat:
         self._endpoint = endpoint
         self._transport = transport
         self._limiter = transport.limiter
-        self._pace = Limiter(transport.limiter.highest)
-        """Rates are each model's own: one that is refused holds up no other at its address."""
+        self._pace = transport.paces[endpoint.model]
         self._say = say
         self._post: Post = post or self._over_http
         self._connects = post is None
@@ -310,8 +308,8 @@ class HttpChat:
             wait = LONGEST_WAIT
         if again.rate:
             self._pace.refused(started, wait)
-        if again.rate or again.overload:
-            (self._pace if again.rate else self._limiter).overloaded(wait or 0.0)
+        elif again.overload:
+            self._limiter.overloaded(wait or 0.0)
         if again.timed_out:
             self._slow(outgoing)
         if again.timed_out and tries.timed_out >= _REPEATED:

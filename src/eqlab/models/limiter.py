@@ -9,13 +9,18 @@ from collections.abc import Awaitable, Callable
 Nap = Callable[[float], Awaitable[None]]
 _CALM = 1.0
 """Seconds between two halvings: one burst of refusals is one sign, not fifty."""
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 15.0
-_FIRST_INTERVAL, _UNKNOWN_INTERVAL, _LONGEST_INTERVAL = 0.1, 1.0, 60.0
-"""Seconds between two requests: after the first refusal, at most while none went well, at most."""
+_SHORTEST_PAUSE, _LONG_PAUSE = 0.5, 15.0
+"""Seconds for which everybody waits after a refusal; after minutes of nothing else twice the longest."""
+_FIRST_INTERVAL, _PROBING_INTERVAL, _LONGEST_INTERVAL = 0.1, 1.0, 30.0
+"""Seconds between two requests: after a first refusal, at least while none goes well, at most."""
+_SLOWER, _FASTER = 1.5, 0.9
+"""What a refusal makes of the interval, and what each request that goes well, twice above a second: in balance where
+one in five is refused, or one in three. A server that refuses fewer, at random, slows nobody down; nor does time in
+which nobody asks anything."""
+_CLEARLY = 0.1
+"""Seconds that a request must be ahead of a refused one to count as taken: refusals come at once, replies do not."""
 _LOOK = 1.0
 """Seconds after which whoever waits looks again: a rate may have been forgotten meanwhile."""
-_TRUSTED = 10
-"""Requests that went well in a row, after which the rate is tried a good deal higher, not a little."""
 
 
 class Limiter:
@@ -30,13 +35,13 @@ class Limiter:
         self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._paused_until = 0.0
-        self._told_until = 0.0
-        """Until when the server itself has asked to wait; that tells nothing of its rate."""
         self._next = 0.0
         self._halved_at = float("-inf")
         self._slowed_at = time.monotonic()
-        self._good = 0
-        """Requests that went well since the rate was last refused."""
+        self._good = False
+        """Whether a request has gone well since the rate was last refused."""
+        self._first: float | None = None
+        """When the first request since that refusal was sent."""
         self._pause = _SHORTEST_PAUSE / 2
         self._bad_since: float | None = None
         """When the first request since the last good one was refused."""
@@ -64,6 +69,7 @@ class Limiter:
         if now < self._free_at or self._under_way + 1 > self.limit:
             return None
         self._under_way += 1
+        self._first = now if self._first is None else self._first
         if self.interval:
             self._next = now + self.interval
         return now
@@ -87,11 +93,11 @@ class Limiter:
         if self._bad_since is not None and time.monotonic() - self._bad_since > patience:
             self.limit, self.interval, self._pause = float(self.highest), 0.0, _SHORTEST_PAUSE / 2
         self._bad_since = None
-        self._good += 1
+        self._good = True
         if self.limit < self.highest:
             self.limit = min(self.highest, self.limit + 1 / self.limit)
         if self.interval:
-            self.interval *= 0.98 if self._good <= _TRUSTED else 0.9
+            self.interval *= _FASTER if self.interval < 1 else _FASTER**2
             if self.interval < 0.01:
                 self.interval = 0.0
 
@@ -108,29 +114,28 @@ class Limiter:
         """The server refused a request of that moment for its rate; it may have said how long to wait."""
         now = time.monotonic()
         self._bad_since = now if self._bad_since is None else self._bad_since
-        opened = max(self._slowed_at, min(self._told_until, now))
-        if pause is not None:
-            self.pause(pause)
+        self.pause(pause or 0.0)
         if started < self._slowed_at:
             return  # sent before we slowed down: the same burst
-        if self._good:
-            took = (now - opened) / self._good
-            self.interval = max(
-                _FIRST_INTERVAL, 1.25 * self.interval, min(took, _LONGEST_INTERVAL) if self.interval else 0
-            )
+        if self._good or self._took_one_before(started, now - started):
+            self.interval = min(_LONGEST_INTERVAL, max(_FIRST_INTERVAL, _SLOWER * self.interval))
             self._pause = max(_SHORTEST_PAUSE, self._pause / 2)
-        else:  # in a row: that tells little of a rate, and puts off the next try
-            self.interval = max(_FIRST_INTERVAL, self.interval, min(2 * self.interval, _UNKNOWN_INTERVAL))
-            self._pause = min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, 2 * self._pause))
-        if pause is None:
-            self._paused_until = max(self._paused_until, now + self._pause)
-        self._good = 0
+            own = self._pause if pause is None else 0.0
+        else:  # in a row, whatever it said: that tells little of a rate, and puts off the next try, one and not many
+            self.interval = max(_PROBING_INTERVAL, self.interval)
+            longest = min(2 * _LONG_PAUSE, max(_LONG_PAUSE, (now - self._bad_since) / 4))
+            own = self._pause = min(longest, max(_SHORTEST_PAUSE, 1.5 * self._pause))
+        self.pause(own)
+        self._good, self._first = False, None
         self._slowed_at = now
+
+    def _took_one_before(self, started: float, waited: float) -> bool:
+        """Whether a request was sent so long before this one that it would have been refused by now."""
+        return self._first is not None and self._first < started - waited - _CLEARLY
 
     def pause(self, seconds: float) -> None:
         """Wait without slowing down: the allowance of this window is used up."""
-        self._told_until = max(self._told_until, time.monotonic() + seconds)
-        self._paused_until = max(self._paused_until, self._told_until)
+        self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
     def _wake(self) -> None:
         free = int(self.limit) - self._under_way

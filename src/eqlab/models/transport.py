@@ -11,6 +11,7 @@ import socket
 import ssl
 import time
 import zlib
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
@@ -155,6 +156,8 @@ class Transport:
         self, concurrency: int, timeout: float = WHOLE, silence: float = SILENCE, patience: float = PATIENCE
     ) -> None:
         self.limiter = Limiter(concurrency)
+        self.paces: dict[str, Limiter] = defaultdict(lambda: Limiter(concurrency))
+        """Rates are each model's own: one that is refused holds up no other at its address."""
         self.timeouts = Timeouts(timeout, min(silence, timeout), patience)
         self.silences = Silences(self.timeouts.silence)
         self.met = False

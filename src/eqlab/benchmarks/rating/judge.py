@@ -4,8 +4,9 @@ the same replies; with prediction-powered intervals where people rated some of t
 On the published form the measure is P(Good); on a rubric every scale has its own means and differences, and `overall`
 is the mean of the scales from 0 to 100."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from statistics import fmean
 from typing import TypeVar
 
@@ -40,7 +41,7 @@ from eqlab.benchmarks.rating.rated import (
 )
 from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core.forms import Scale
-from eqlab.core.grouping import grouped
+from eqlab.core.grouping import group_means, grouped
 from eqlab.core.plural import many
 from eqlab.core.results import POINTS, Estimate, OfOthers, Table, whiskers
 
@@ -318,20 +319,30 @@ def _lost(ratings: Sequence[RatedReply], scales: Sequence[Scale]) -> tuple[str, 
 
 
 def correlation_table(scales: Sequence[Scale], on: Mapping[str, Sequence[GivenRating]]) -> Table:
-    """Correlations of two scales over replies' mean ratings, so that a generous rater does not make them."""
-    means = {key: _by_prompt(own, lambda one: one.value) for key, own in on.items()}
+    """Correlations of two scales over replies. Each rating counts as far as it lies from its rater's mean on the scale,
+    so that a generous rater does not make them; of who gave one rating nothing is left, and of those who rate together
+    one mean is lost."""
+    means = {key: _by_prompt(*_beside_their_mean(own)) for key, own in on.items()}
+    together = grouped(((one.arm, one.prompt), one.rater) for own in on.values() for one in own).values()
+    lost = min(len(set(map(frozenset, together))), len(set(chain.from_iterable(together)))) - 1
     replies = {key: {(arm, prompt) for arm, by in mean.items() for prompt in by} for key, mean in means.items()}
     rows = []
     for one, other in combinations([scale.key for scale in scales], 2):
         both = sorted(replies[one] & replies[other])
         first, second = (np.array([means[key][arm][prompt] for arm, prompt in both]) for key in (one, other))
-        rows.append((one, other, pearson("r", first, second)))
+        rows.append((one, other, pearson("r", first, second, lost=lost)))
     return Table(
         "How the scales go together",
         ("scale", "with", "r of replies' mean ratings"),
         tuple(rows),
-        "Near 1: raters do not tell the two apart, and one of them would do.",
+        "A rating counts as far as it lies from its rater's own mean. Near 1: raters do not tell the two apart, and "
+        "one of them would do.",
     )
+
+
+def _beside_their_mean(own: Sequence[GivenRating]) -> tuple[list[GivenRating], Callable[[GivenRating], float]]:
+    gave, usual = Counter(one.rater for one in own), group_means((one.rater, one.value) for one in own)
+    return [one for one in own if gave[one.rater] > 1], lambda one: one.value - usual[one.rater]
 
 
 # -- both ----------------------------------------------------------------------------------------------------------

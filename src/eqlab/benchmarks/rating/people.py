@@ -577,12 +577,13 @@ def on_scales(ratings: Sequence[RatedReply], scales: Sequence[Scale], reference:
         own = on[scale.key]
         arms = first_arm(sorted({rating.arm for rating in own}), reference)
         shares = arm_shares(own, arms, lambda one: one.rater)
+        named = f"{scale.key} (turned round)" if scale.reverse else scale.key
         for arm in shares.arms:
             gap = None
             if arm != shares.arms[0]:
-                gap = shares.mean_gap(arm, shares.arms[0], f"{scale.key}: {arm} − {shares.arms[0]}")
+                gap = shares.mean_gap(arm, shares.arms[0], f"{named}: {arm} − {shares.arms[0]}")
                 gaps.append(gap)
-            means.append((scale.key, f"{scale.low}–{scale.high}", arm, shares.mean(arm), gap))
+            means.append((named, f"{scale.low}–{scale.high}", arm, shares.mean(arm), gap))
     raters = len({rating.rater for own in on.values() for rating in own})
     first, span = scales[0], float(scales[0].high - scales[0].low)
     return Outcome(
@@ -597,7 +598,7 @@ def on_scales(ratings: Sequence[RatedReply], scales: Sequence[Scale], reference:
                 "Mean ratings",
                 ("scale", "range", "replies by", "mean", "difference from the reference"),
                 tuple(means),
-                "Intervals: Student's t over raters; reverse-keyed scales are turned round.",
+                "Intervals: Student's t over raters. A reverse-keyed scale is turned round: more is better.",
             ),
             *((correlation_table(scales, on),) if len(scales) > 1 else ()),
         ),

@@ -77,7 +77,7 @@ class RatingStudy:
             options=(("purpose", "people"),),
             headline="the share of ratings that are Good: of two arms their difference, of more the highest (with an "
             "interval that holds for all arms at once); on scales of the study's own the difference of means on the "
-            "first",
+            "first, turned round where it is reverse-keyed",
         )
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
