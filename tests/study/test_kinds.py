@@ -135,6 +135,10 @@ def test_own_scales_are_all_on_a_page_and_each_is_analysed(make):
     assert len(found.planned[0].rows) == 3
     titles = [table.title for table in found.result.tables]
     assert titles == ["Mean ratings", "How the scales go together"]
+    assert [gap.name for gap in found.result.estimates] == [
+        *("cognitive: b − a", "affective: b − a", "cold (turned round): b − a")
+    ]
+    assert "cold (turned round): b − a +" in found.result.sentence
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,20 @@ def test_who_found_the_study_full_has_reached_no_page(make_participation):
     assert now.pages[0].reached == len(people)  # those who had come while there were places
 
 
+def test_who_is_told_full_after_the_quiz_left_nowhere(make_participation):
+    """An alert said that people leave at the quiz, which they had passed: their places were gone by then."""
+    participation = make_participation(batches=1)
+    late = [participation.arrive(f"late {number}", "en") for number in range(2)]
+    for person in late:
+        take(participation, person, until="quiz")
+    for number in range(2):
+        take(participation, participation.arrive(f"h{number}", "en"))
+    for person in late:
+        take(participation, person, until="full")
+        assert participation.look(person).state == "full"
+    assert [(page.reached, page.left) for page in study_status(participation).pages[:2]] == [(4, 0), (4, 0)]
+
+
 def test_slow_people_are_paid_too_little(make_participation, clock):
     participation = make_participation(paid())
     person = participation.arrive("h", "en")

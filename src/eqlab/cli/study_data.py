@@ -54,7 +54,7 @@ def lock(
         participation = Participation(opened, design)
         path = output or Path(f"{design.study.id}.lock.json")
         before = read_lock(participation)
-        if path.exists() and (before is None or f'"locked_at": {before.at!r},' not in path.read_text(encoding="utf-8")):
+        if path.exists() and (before is None or f'"locked_at": {before.at!r},'.encode() not in path.read_bytes()):
             raise UsageError(f"{path} is there, and of another lock.", "Name another file with -o, or move that one.")
         made, new = lock_plan(participation, *analysis_code(), current_user(), analysis_libraries())
         stands = current_standing(participation)

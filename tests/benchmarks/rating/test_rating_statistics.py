@@ -4,12 +4,14 @@ ratings give the published numbers; pairs lose their position bias."""
 import random
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from msgspec import structs
 
+from eqlab.analysis.intervals import fisher
 from eqlab.benchmarks.rating.arm_shares import above_people, arm_shares
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.calibration import (
@@ -24,12 +26,14 @@ from eqlab.benchmarks.rating.calibration import (
     two_people,
     verdict,
 )
+from eqlab.benchmarks.rating.judge import correlation_table
 from eqlab.benchmarks.rating.pairs import duels
 from eqlab.benchmarks.rating.powered import powered_difference, prediction_powered
 from eqlab.benchmarks.rating.rated import GivenRating, rated
 from eqlab.benchmarks.rating.trials import RATING, pairs, single
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import ReplyRow, Scored, Selection
+from eqlab.core.forms import Scale
 from eqlab.core.results import Estimate
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import place_sentences
@@ -213,6 +217,40 @@ def test_the_headline_of_several_arms_is_the_best_share():
     assert (result.headline.name, result.headline.value) == ("highest P(Good)", best.value)
     assert "the tables have all 3" in result.headline.note
     assert len(result.tables[1].rows) == 3
+
+
+@pytest.mark.parametrize("sizes", list(product((1, 2, 3), repeat=3)))
+def test_any_numbers_of_raters_an_arm_have_shares_and_gains(sizes):
+    """One arm with one rater and two others of different numbers ended in a traceback."""
+    ratings = [
+        GivenRating(arm, f"p{prompt}", f"{arm}{rater}", 2 + (prompt + rater) % 2, "", "", 5)
+        for arm, raters in zip("abc", sizes, strict=True)
+        for rater in range(raters)
+        for prompt in range(4)
+    ]
+    shares = arm_shares(ratings, "abc", lambda one: one.rater)
+    assert [shares.good(arm).value for arm in "abc"] == [50, 50, 50]
+    for arm in "bc":
+        assert (shares.gain(arm, "a").value, shares.gap(arm, "a").value) == (0, 0)
+
+
+def test_a_generous_rater_does_not_make_scales_go_together():
+    """Three raters in each of six batches of four replies, all mild or severe on both scales."""
+    draw, scales = random.Random(1), [Scale(key, key, 1, 9) for key in "xy"]
+    plain = {
+        key: [
+            GivenRating("ab"[n // 12], f"p{n % 12}", f"{rater} of {n // 4}", draw.randint(2, 6), "", "", 5)
+            for n in range(24)
+            for rater in range(3)
+        ]
+        for key in "xy"
+    }
+    mild = {
+        key: [replace(one, value=one.value + sum(map(ord, one.rater)) % 4) for one in own] for key, own in plain.items()
+    }
+    was, now = (correlation_table(scales, on).rows[0][2] for on in (plain, mild))
+    assert (now.value, now.low, now.high) == pytest.approx((was.value, was.low, was.high))
+    assert (now.n, now.low, now.high) == (24, *fisher(now.value, 24 - 5))  # six means were taken out instead of one
 
 
 def test_ratings_that_cannot_be_read_make_a_result_invalid():

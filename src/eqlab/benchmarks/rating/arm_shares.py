@@ -154,7 +154,7 @@ def arm_shares(
             for arm in known
         },
         samples,
-        draw_totals(samples) if samples and all(len(rows) > 1 for rows in samples) else samples,
+        draw_totals(samples),
         {arm: sum(arm in own for own in by_cluster.values()) for arm in known},
     )
 

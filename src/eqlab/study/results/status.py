@@ -226,12 +226,14 @@ def _times(finished: Sequence[Participant], pay: Pay) -> Times:
 
 
 def _pages(people: Sequence[Participant], silent_since: float) -> tuple[PageStatus, ...]:
-    """Every position on the way, up to the furthest that anybody has planned. Who found it full saw none."""
+    """Every position on the way, up to the furthest that anybody has planned. Who found it full saw none, or did what
+    was asked of them: they left nowhere."""
     people = [person for person in people if person.state != "full" or person.consented_at is not None]
     found = []
     for number in range(max((len(person.steps) for person in people), default=0)):
         participants = [person for person in people if person.page >= number and len(person.steps) > number]
-        at = [person for person in participants if person.page == number and not person.complete]
+        there = [person for person in participants if person.page == number and person.state != "full"]
+        at = [person for person in there if not person.complete]
         gone = [person for person in at if person.state in ENDED or person.seen_at < silent_since]
         kinds = {person.steps[number].kind for person in people if len(person.steps) > number}
         seconds = [
