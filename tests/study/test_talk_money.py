@@ -121,7 +121,8 @@ def test_studies_without_talks_have_no_such_thing(make_site):
             "max_cost_person = 9 may end a person's talks early: 3 replies may cost",
         ),
         ("max_calls_person = 2", "max_calls_person = 2 ends talks early: they have 3 replies"),
-        ("max_cost = 90.0\nmax_cost_person = 30.0", ""),
+        ("max_cost = 90.0\nmax_cost_person = 30.0", "max_cost_person = 30 may end a person's talks early"),
+        ("max_cost = 90.0\nmax_cost_person = 40.0", ""),
     ],
 )
 def test_a_limit_that_ends_every_talk_is_said_before_the_study_begins(limits, told, tmp_path, eqlab, monkeypatch):
@@ -130,3 +131,25 @@ def test_a_limit_that_ends_every_talk_is_said_before_the_study_begins(limits, to
     said = " ".join(eqlab("study", "check", "talk.toml", "--store", "store.db").out.split())
     assert told in said
     assert told or ("! talk" not in said and "early" not in said)
+
+
+def test_room_for_thinking_is_in_what_a_reply_may_cost(tmp_path, eqlab, monkeypatch):
+    """The arm of a model that thinks was never asked, and nobody had been warned."""
+    price_file(tmp_path, monkeypatch, given=1000.0, made=2000.0)
+    prices = tmp_path / "prices.toml"
+    prices.write_text(prices.read_text().replace("output", "thinks = true\noutput"))
+    (tmp_path / "talk.toml").write_text(talk_text(talk="max_cost = 900.0\nmax_cost_person = 40.0"))
+    said = " ".join(eqlab("study", "check", "talk.toml", "--store", "store.db").out.split())
+    assert "max_cost_person = 40: no model is ever asked" in said
+
+
+def test_who_writes_while_others_replies_are_paid_for_waits(tmp_path, server, monkeypatch):
+    """Of two who wrote at once, the limit held for the first one's reply at its worst: the other was told that it was
+    reached, for good, when nothing had been spent."""
+    price_file(tmp_path, monkeypatch, made=1000.0)
+    server.reply, server.delay = lambda body, number: "Mhm.", 1.5
+    with talking(tmp_path, server, talk="max_cost = 5.0\nmax_calls_person = 10") as site:
+        one, other = (site.person(name).begin() for name in ("p-1", "p-2"))
+        for person in (one, other):
+            person.say("One.", 40)
+        assert one.until_answered().lines[-1] == other.until_answered().lines[-1] == ("other", "Mhm.")

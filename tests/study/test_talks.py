@@ -137,7 +137,8 @@ def test_limits_count_what_is_under_way_at_its_worst(room):
         room.say(who, 0)
     call = room.ask(one, CallLimits(1.5, None, 100, 100))
     assert call.id
-    assert room.ask(two, CallLimits(1.5, None, 100, 100)).why == "spent"
+    assert room.ask(two, CallLimits(1.5, None, 100, 100)).why == "waits"
+    assert room.ask(two, CallLimits(0.5, None, 100, 100)).why == "spent"
     room.end(one, call.id)
     assert room.ask(two, CallLimits(1.5, None, 100, 100)).why == ""
     room.say(one, 2)

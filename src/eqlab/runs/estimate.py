@@ -204,9 +204,12 @@ class _Counting:
 
     def lengths(self, asked: Asked, trial: Trial) -> tuple[int, int]:
         """Tokens of a reply: as short as can be, and as long as there is room for."""
-        request = self._settings.request((), temperature=None, max_tokens=_max_tokens_of(asked, trial))
-        most = token_limit(request, RequestProfile("", thinks=self.thinks))
+        most = self.room(_max_tokens_of(asked, trial))
         return min(most, reply_tokens(trial)), most
+
+    def room(self, max_tokens: int) -> int:
+        request = self._settings.request((), temperature=None, max_tokens=max_tokens)
+        return token_limit(request, RequestProfile("", thinks=self.thinks))
 
     def words(self, asked: Asked, trial: Trial) -> int:
         """Tokens of the longest reply without what was thought before it, which no later turn is sent."""
@@ -331,6 +334,11 @@ def reply_tokens(trial: Trial) -> int:
         sum(text_tokens(one.key) + (_A_TEXT if isinstance(one, Writing) else _A_VALUE) for one in trial.form.fields)
         or _A_REPLY
     )
+
+
+def longest_reply(model: ModelConfig, price: Price | None, max_tokens: int) -> int:
+    """Tokens of a reply with room for so many, and for thinking where the model does that."""
+    return _Counting(model, price).room(max_tokens)
 
 
 def most_tokens_in(request: ChatRequest) -> int:

@@ -196,8 +196,8 @@ class Conversations:
                 if outcome == "spent":
                     self._stuck[person] = (trial, "spent")
                     return
-                if outcome == "asked":
-                    await asyncio.sleep(_POLL)  # another process is at it, or a crash has left it behind
+                if outcome in ("asked", "waits"):  # another process is at it, or a crash has left it; a limit is near
+                    await asyncio.sleep(_POLL)
         except Unknown:  # erased while the model wrote
             pass
         except Exception:  # noqa: BLE001 - whatever it is, the person is told and does not wait for ever

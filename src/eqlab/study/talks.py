@@ -20,6 +20,7 @@ from eqlab.core.values import dataclass
 from eqlab.models.prices import known_prices
 from eqlab.models.runner import place_in_talk
 from eqlab.runs.budget import Amount, Budget, Limits
+from eqlab.runs.estimate import longest_reply
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.talks import CallLimits, CallTotals, TalkPosition, calls_in
 from eqlab.study.kinds import kind_of
@@ -181,13 +182,16 @@ def too_little(design: Design) -> Iterator[str]:
     first = design.trials[design.talks[0]]
     turn = other_seat(first) if kind.of_person(study, first) else first
     max_tokens = load(config.name).asking(turn, config.options).max_tokens
-    reply = max(budget.amount(model.subject, 0, max_tokens).cost for model in models)
-    replies = terms.turns * terms.talks
+    replies, told = terms.turns * terms.talks, len(turn.prompt.encode())
+    reply, most = 0.0, 0.0
+    for model in models:  # each later question holds the replies before it
+        said = longest_reply(model, budget.prices[model.subject], max_tokens)
+        each = [budget.amount(model.subject, told + before * max_tokens, said).cost for before in range(terms.turns)]
+        reply, most = max(reply, each[0]), max(most, terms.talks * sum(each))
     for name, limit in (("max_cost_person", terms.max_cost_person), ("max_cost", terms.max_cost)):
         if limit is not None and limit < reply:
             yield f"talk.{name} = {limit:g}: no model is ever asked, for one reply may cost {reply:.2g}."
-        elif limit is not None and limit < reply * replies:
-            most = reply * replies
+        elif limit is not None and limit < most:
             yield (
                 f"talk.{name} = {limit:g} may end a person's talks early: "
                 f"{many(replies, 'reply', 'replies')} may cost {most:.2g}."

@@ -63,9 +63,9 @@ class Call:
     """A question to a model that may be asked: its number; or why not."""
 
     id: int | None
-    why: Literal["", "asked", "failed", "spent", "gone"] = ""
-    """`asked`: somebody is at it; `failed`: somebody was, and the person has not asked for more; `spent`: a limit;
-    `gone`: it is not this one's turn any more."""
+    why: Literal["", "asked", "failed", "waits", "spent", "gone"] = ""
+    """`asked`: somebody is at it; `failed`: somebody was, and the person has not asked for more; `waits`: a limit, if
+    all that is under way costs the most that it may; `spent`: a limit; `gone`: it is not this one's turn any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,9 @@ def _record(
     if every[0] >= limits.calls or own[0] >= limits.calls_person:
         return Call(None, "spent")
     if limits.cost is not None and every[1] + cost > limits.cost:
-        return Call(None, "spent")
+        under_way = (talk_calls.c.state == "asked", talk_calls.c.until.between(now, now + _LONGEST_LEASE))
+        settled = every[1] - _spent(connection, (talk_calls.c.study_id == study, *under_way))[1]
+        return Call(None, "waits" if settled + cost <= limits.cost else "spent")
     if limits.cost_person is not None and own[1] + cost > limits.cost_person:
         return Call(None, "spent")
     row = {
