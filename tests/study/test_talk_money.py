@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from aiohttp import web
@@ -150,6 +151,6 @@ def test_who_writes_while_others_replies_are_paid_for_waits(tmp_path, server, mo
     server.reply, server.delay = lambda body, number: "Mhm.", 1.5
     with talking(tmp_path, server, talk="max_cost = 5.0\nmax_calls_person = 10") as site:
         one, other = (site.person(name).begin() for name in ("p-1", "p-2"))
-        for person in (one, other):
-            person.say("One.", 40)
+        with ThreadPoolExecutor() as at_once:
+            list(at_once.map(lambda person: person.say("One.", 40), (one, other)))
         assert one.until_answered().lines[-1] == other.until_answered().lines[-1] == ("other", "Mhm.")
