@@ -149,7 +149,7 @@ def test_who_writes_while_others_replies_are_paid_for_waits(tmp_path, server, mo
     reached, for good, when nothing had been spent."""
     price_file(tmp_path, monkeypatch, made=1000.0)
     server.reply, server.delay = lambda body, number: "Mhm.", 1.5
-    with talking(tmp_path, server, talk="max_cost = 5.0\nmax_calls_person = 10") as site:
+    with talking(tmp_path, server, talk="max_cost = 0.5") as site:
         one, other = (site.person(name).begin() for name in ("p-1", "p-2"))
         with ThreadPoolExecutor() as at_once:
             list(at_once.map(lambda person: person.say("One.", 40), (one, other)))
