@@ -18,9 +18,9 @@ from eqlab.core.text import visible
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
 from eqlab.models.prices import known_prices
-from eqlab.models.runner import place_in_talk
+from eqlab.models.runner import Asked, place_in_talk
 from eqlab.runs.budget import Amount, Budget, Limits
-from eqlab.runs.estimate import longest_reply
+from eqlab.runs.estimate import CHARACTERS_PER_TOKEN, longest_reply, prompt_tokens, turns_ahead
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.talks import CallLimits, CallTotals, TalkPosition, calls_in
 from eqlab.study.kinds import kind_of
@@ -179,15 +179,17 @@ def too_little(design: Design) -> Iterator[str]:
     models = list(kind.models(study).values())
     budget = budget_of(study, models)
     (config,) = design.run.benchmarks
+    asked = Asked(load(config.name), config.options)
     first = design.trials[design.talks[0]]
-    turn = other_seat(first) if kind.of_person(study, first) else first
-    max_tokens = load(config.name).asking(turn, config.options).max_tokens
-    replies, told = terms.turns * terms.talks, len(turn.prompt.encode())
-    reply, most = 0.0, 0.0
-    for model in models:  # each later question holds the replies before it
-        said = longest_reply(model, budget.prices[model.subject], max_tokens)
-        each = [budget.amount(model.subject, told + before * max_tokens, said).cost for before in range(terms.turns)]
-        reply, most = max(reply, each[0]), max(most, terms.talks * sum(each))
+    replies, reply, most = terms.turns * terms.talks, 0.0, 0.0
+    ahead = turns_ahead(asked, (), first, lambda turn: CHARACTERS_PER_TOKEN * asked.asking(turn).max_tokens)
+    turns = [turn for turn in ahead if not kind.of_person(study, turn)]
+    for model in models:
+        price = budget.prices[model.subject]
+        sent = [CHARACTERS_PER_TOKEN * prompt_tokens(turn) for turn in turns]  # at the worst a token a character
+        rooms = [longest_reply(model, price, asked.asking(turn).max_tokens) for turn in turns]
+        each = [budget.amount(model.subject, *pair).cost for pair in zip(sent, rooms, strict=True)]
+        reply, most = max(reply, *each[:1]), max(most, terms.talks * sum(each))
     for name, limit in (("max_cost_person", terms.max_cost_person), ("max_cost", terms.max_cost)):
         if limit is not None and limit < reply:
             yield f"talk.{name} = {limit:g}: no model is ever asked, for one reply may cost {reply:.2g}."
