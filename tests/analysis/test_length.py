@@ -1,6 +1,7 @@
 """Scores at equal length: statsmodels is the oracle for the slope, plain means for everything without one."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -146,3 +147,19 @@ def test_four_items_and_equal_ratings_have_no_equal_length():
     assert at_equal_length(few) == FEW_ITEMS
     alike = [LengthReply(who, f"i{n}", 0.0, (n * 7 + 3 * k) % 5) for k, who in enumerate("ab") for n in range(9)]
     assert at_equal_length(alike) == SAME_POINTS
+
+
+def test_many_ratings_of_few_replies_tell_little_of_length():
+    """Length belongs to replies: over raters alone the slope left out 0 in one of eight worlds without any effect."""
+    random = np.random.default_rng(4)
+    quality, words = random.normal(0, 20, (2, 10)), random.normal(5, 1, (2, 10))
+    rated = [
+        LengthReply("ab"[arm], str(item), 50 + quality[arm, item] + random.normal(0, 5), words[arm, item], str(rater))
+        for arm in range(2)
+        for item in range(10)
+        for rater in range(24)
+    ]
+    by_rater = at_equal_length(rated).slope
+    by_item = at_equal_length([replace(one, cluster="") for one in rated]).slope
+    assert by_rater.value == pytest.approx(by_item.value)
+    assert by_rater.se >= by_item.se

@@ -2,6 +2,7 @@
 
 Association, not cause: a model that thinks longer on hard questions is adjusted like one that only talks more."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -53,7 +54,8 @@ def at_equal_length(replies: Sequence[LengthReply], digits: int = 2, unit: str =
     x̄. Errors add up each cluster's influence on that number, φ: se² = G/(G − 1)·Σφ², Student's t with G − 1 degrees
     (infinitesimal jackknife over G clusters, Efron 1982). A cluster's influence on the slope is that of leaving it out,
     φ/(1 − h) with h its share of the spread of x (Bell & McCaffrey 2002, CR3), less their mean: few clusters draw the
-    slope towards themselves. Without a slope this is the plain mean's s/√n."""
+    slope towards themselves. Without a slope this is the plain mean's s/√n. Where raters are drawn, the slope's error
+    is over items too: length belongs to their replies."""
     subjects = tuple(dict.fromkeys(reply.subject for reply in replies))
     if len(subjects) < 2:
         return ONE_SUBJECT
@@ -76,11 +78,10 @@ def at_equal_length(replies: Sequence[LengthReply], digits: int = 2, unit: str =
     counts = np.bincount(who).astype(float)
     mean_x, mean_y = np.bincount(who, x) / counts, np.bincount(who, y) / counts
     common = float(mean_x.mean())
-    held = np.bincount(drawn, own_x**2, groups) / spread
-    if held.max() > 1 - _NO_SPREAD:
+    pull, weight = own_x * (own_y - beta * own_x) / spread, own_x**2 / spread
+    if np.bincount(drawn, weight).max() > 1 - _NO_SPREAD:
         return FEW_ITEMS
-    on_slope = np.bincount(drawn, own_x * (own_y - beta * own_x), groups) / spread / (1 - held)
-    on_slope -= on_slope.mean()
+    on_slope = _on_slope(drawn, pull, weight)
     off_common = np.bincount(drawn, (x - mean_x[who]) / counts[who], groups) / len(subjects)
     rest = (y - mean_y[who] - beta * (x - mean_x[who])) / counts[who]
     own = np.zeros((len(subjects), groups))
@@ -93,10 +94,28 @@ def at_equal_length(replies: Sequence[LengthReply], digits: int = 2, unit: str =
             _estimate("score at equal length", float(score), int(n), row, digits, unit)
             for score, n, row in zip(scores, counts, influence, strict=True)
         ),
-        _estimate("points for a reply twice as long", beta, groups, on_slope, 2, unit),
+        _estimate("points for a reply twice as long", beta, groups, on_slope, 2, unit)
+        if np.array_equal(drawn, item)
+        else _over_both(beta, on_slope, _on_slope(item, pull, weight), pull, unit),
         float(2**common),
         scores[:, None] + groups * influence,
     )
+
+
+def _on_slope(drawn: Ints, pull: Floats, weight: Floats) -> Floats:
+    """What each cluster adds to the slope."""
+    found = np.bincount(drawn, pull) / (1 - np.minimum(np.bincount(drawn, weight), 1 - _NO_SPREAD))
+    return np.asarray(found - found.mean())
+
+
+def _over_both(beta: float, raters: Floats, items: Floats, single: Floats, unit: str) -> Estimate:
+    """The slope with an error over raters and over items at once (Cameron, Gelbach & Miller 2011), never below that of
+    one of them, and with Student's t of the fewer."""
+    by = [len(one) / (len(one) - 1) * float(one @ one) for one in (raters, items)]
+    se = math.sqrt(max(*by, sum(by) - float(single @ single)))
+    reach = float(stdtrit(min(len(raters), len(items)) - 1, 0.975)) * se
+    name = "points for a reply twice as long"
+    return Estimate(name, beta, len(raters), se, beta - reach, beta + reach, unit, digits=2)
 
 
 def _without_effects(values: Floats, who: Ints, item: Ints) -> Floats:
