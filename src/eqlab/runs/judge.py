@@ -406,10 +406,11 @@ def _until(until: float, scored: Iterable[Scored]) -> Iterator[Scored]:
 
 def file_replies(path: Path, data: Path | None, say: Say) -> list[ReplyRow]:
     rows, bad = read_replies(read_file(path), path.name, Prompts(known_prompts(data)), path.stem)
+    if not rows:
+        first = f"; {bad_rows_text(bad)[0]}" if bad else ""
+        raise DataError(f"{path} has no usable reply ({many(len(bad), 'bad row')}{first}).", "Correct the rows.")
     for line in bad_rows_text(bad):
         say(f"{path.name}, {line}: left out.")
-    if not rows:
-        raise DataError(f"{path} has no usable reply ({many(len(bad), 'bad row')}).", "Correct the rows named above.")
     if bad:
         say(f"{path.name}: {many(len(rows), 'reply', 'replies')} taken, {many(len(bad), 'row')} left out.")
     return rows

@@ -398,7 +398,7 @@ def _as_published(shares: ArmShares, reference: str, others: Sequence[str]) -> T
         f"Good against the rest, compared with {reference}",
         ("replies by", "gain in Good", "χ² (Yates, as published)", "p (as published)", "honest: difference in P(Good)"),
         tuple(rows),
-        "As published, every rating counts as independent. Honest: bootstrap over whole raters.",
+        "As published, every rating counts as independent. Honest: over whole raters.",
     )
 
 

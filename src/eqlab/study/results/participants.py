@@ -12,7 +12,7 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.design import Design, Step, StepKind, steps_from_json
 from eqlab.core.errors import StoreError
 from eqlab.core.runs import PERSON, is_simulated
-from eqlab.core.text import percentile_text, value_of
+from eqlab.core.text import value_of
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
 from eqlab.instruments.catalogue import INSTRUMENTS, Instrument, score
@@ -375,7 +375,7 @@ def with_feedback(text: str, participation: Participation, person: str) -> str:
     known = place is not None and place.value is not None
     told = (
         value_of(result.headline) if result else "–",
-        percentile_text(place) if known else "–",
+        value_of(place) if place is not None and known else "–",  # "at most" would be English on every page
         f"{place.n:,}" if place is not None and known else "–",
     )
     for name, words in zip(FEEDBACK, told, strict=True):
