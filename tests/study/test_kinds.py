@@ -127,8 +127,9 @@ def test_own_scales_are_all_on_a_page_and_each_is_analysed(make):
     assert {check.form for check in design.attention} == {form}  # nobody tells a check by the number of its scales
     assert all(check.key["right"].keys() <= set(form.keys) for check in design.attention)
     contrasts = {one.estimate.name: one for one in found.contrasts}
-    assert set(contrasts) == {f"log-odds, {key}: b − a" for key in ("cognitive", "affective", "cold")}
-    for key in ("cognitive", "affective", "cold"):  # the last is reverse-keyed: people rate it the other way round
+    keys = ("cognitive", "affective", "cold (turned round)")
+    assert set(contrasts) == {f"log-odds, {key}: b − a" for key in keys}
+    for key in keys:  # the last is reverse-keyed: people rate it the other way round
         one = contrasts[f"log-odds, {key}: b − a"]
         assert one.estimate.low < 1.2 < one.estimate.high
         assert one.p_holm >= one.p

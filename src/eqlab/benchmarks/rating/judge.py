@@ -36,6 +36,7 @@ from eqlab.benchmarks.rating.rated import (
     arms_of,
     counted,
     given,
+    named,
     snapshots,
     unread_caveats,
 )
@@ -245,7 +246,7 @@ def _overall_sentence(
     best = best_first[0][0]
     means = {key: fmean(own[best].values()) for key, own in by_scale.items() if own.get(best)}
     if len(scales) > 1 and len(means) == len(scales):
-        place = {scale.key: (means[scale.key] - scale.low) / (scale.high - scale.low) for scale in scales}
+        place = {named(scale): (means[scale.key] - scale.low) / (scale.high - scale.low) for scale in scales}
         strong, weak = max(place, key=lambda key: place[key]), min(place, key=lambda key: place[key])
         if strong != weak:
             text += f" {best} is strongest in {strong} and weakest in {weak}."
@@ -255,10 +256,12 @@ def _overall_sentence(
 def _means_table(scales: Sequence[Scale], by_scale: Mapping[str, Points], arms: Sequence[str]) -> Table:
     rows = tuple(
         (
-            scale.key,
+            named(scale),
             f"{scale.low}–{scale.high}",
             arm,
-            mean_estimate(f"{scale.key}, {arm}", list(by_scale[scale.key].get(arm, {}).values()), bounds=_ends(scale)),
+            mean_estimate(
+                f"{named(scale)}, {arm}", list(by_scale[scale.key].get(arm, {}).values()), bounds=_ends(scale)
+            ),
         )
         for scale in scales
         for arm in arms
@@ -267,7 +270,7 @@ def _means_table(scales: Sequence[Scale], by_scale: Mapping[str, Points], arms: 
         "Ratings by scale (judge-only)",
         ("scale", "range", "replies by", "mean"),
         rows,
-        "n counts prompts; repeats are averaged. Reverse-keyed scales are turned round.",
+        "n counts prompts; repeats are averaged. A reverse-keyed scale is turned round: more is better.",
     )
 
 
@@ -276,7 +279,7 @@ def _gap_table(
 ) -> Table:
     rows: list[tuple[str | Estimate, ...]] = [("overall, 0 to 100", *gap) for gap in overall]
     for scale in scales:
-        rows += [(scale.key, *gap) for gap in _gaps(scale.key, by_scale[scale.key], arms, bounds=_ends(scale))]
+        rows += [(named(scale), *gap) for gap in _gaps(named(scale), by_scale[scale.key], arms, bounds=_ends(scale))]
     return Table(
         "Differences (judge-only)",
         ("scale", "replies by", "against", "difference"),
@@ -327,10 +330,10 @@ def correlation_table(scales: Sequence[Scale], on: Mapping[str, Sequence[GivenRa
     lost = min(len(set(map(frozenset, together))), len(set(chain.from_iterable(together)))) - 1
     replies = {key: {(arm, prompt) for arm, by in mean.items() for prompt in by} for key, mean in means.items()}
     rows = []
-    for one, other in combinations([scale.key for scale in scales], 2):
-        both = sorted(replies[one] & replies[other])
-        first, second = (np.array([means[key][arm][prompt] for arm, prompt in both]) for key in (one, other))
-        rows.append((one, other, pearson("r", first, second, lost=lost)))
+    for one, other in combinations(scales, 2):
+        both = sorted(replies[one.key] & replies[other.key])
+        first, second = (np.array([means[scale.key][arm][prompt] for arm, prompt in both]) for scale in (one, other))
+        rows.append((named(one), named(other), pearson("r", first, second, lost=lost)))
     return Table(
         "How the scales go together",
         ("scale", "with", "r of replies' mean ratings"),

@@ -44,7 +44,17 @@ from eqlab.benchmarks.rating.arm_shares import (
     shares_of,
 )
 from eqlab.benchmarks.rating.judge import correlation_table
-from eqlab.benchmarks.rating.rated import GOOD, HUMAN, GivenRating, Outcome, RatedReply, arms_of, given, unread_caveats
+from eqlab.benchmarks.rating.rated import (
+    GOOD,
+    HUMAN,
+    GivenRating,
+    Outcome,
+    RatedReply,
+    arms_of,
+    given,
+    named,
+    unread_caveats,
+)
 from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core.forms import Scale
 from eqlab.core.grouping import group_means, grouped
@@ -75,10 +85,10 @@ def scale_contrasts(
     keys: list[str] = []
     notes = []
     for scale in scales:
-        own, why = contrasts_of(given(ratings, scale), reference, f"{scale.key}: ", alpha)
+        own, why = contrasts_of(given(ratings, scale), reference, f"{named(scale)}: ", alpha)
         found += own
-        keys += [scale.key] * len(own)
-        notes.append(f"{scale.key}: {why}")
+        keys += [named(scale)] * len(own)
+        notes.append(f"{named(scale)}: {why}")
     contrasts = corrected(found, planned * len(scales))
     table = planned_table(contrasts, " ".join(notes), alpha)
     return contrasts, replace(
@@ -577,13 +587,12 @@ def on_scales(ratings: Sequence[RatedReply], scales: Sequence[Scale], reference:
         own = on[scale.key]
         arms = first_arm(sorted({rating.arm for rating in own}), reference)
         shares = arm_shares(own, arms, lambda one: one.rater)
-        named = f"{scale.key} (turned round)" if scale.reverse else scale.key
         for arm in shares.arms:
             gap = None
             if arm != shares.arms[0]:
-                gap = shares.mean_gap(arm, shares.arms[0], f"{named}: {arm} − {shares.arms[0]}")
+                gap = shares.mean_gap(arm, shares.arms[0], f"{named(scale)}: {arm} − {shares.arms[0]}")
                 gaps.append(gap)
-            means.append((named, f"{scale.low}–{scale.high}", arm, shares.mean(arm), gap))
+            means.append((named(scale), f"{scale.low}–{scale.high}", arm, shares.mean(arm), gap))
     raters = len({rating.rater for own in on.values() for rating in own})
     first, span = scales[0], float(scales[0].high - scales[0].low)
     return Outcome(

@@ -187,6 +187,11 @@ def _percent(value: float, scale: Scale) -> float:
     return 100 - placed if scale.reverse else placed
 
 
+def named(scale: Scale) -> str:
+    """The scale as its ratings are read everywhere: more is better."""
+    return f"{scale.key} (turned round)" if scale.reverse else scale.key
+
+
 def _turned(value: int, scale: Scale) -> int:
     return scale.low + scale.high - value if scale.reverse else value
 

@@ -140,7 +140,8 @@ def _rating(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) 
         if own[0]["reverse"] == "true":
             values = -values
         prompts = [str(questions[row["trial"]]["prompt"]) for row in own]
-        prefix = f"{scale}: " if study["scales"] else ""
+        turned = " (turned round)" if own[0]["reverse"] == "true" else ""
+        prefix = f"{scale}{turned}: " if study["scales"] else ""
         others = sorted(set(arms) - {reference})
         if not study["scales"]:
             good = {arm: 100 * np.mean([v == 3 for v, a in zip(values, arms, strict=True) if a == arm]) for arm in arms}
