@@ -3,7 +3,6 @@ of overload, and no faster than the rate it turned out to allow."""
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable
 
 Nap = Callable[[float], Awaitable[None]]
@@ -17,8 +16,14 @@ _SLOWER, _FASTER = 1.5, 0.9
 """What a refusal makes of the interval, and what each request that goes well, twice above a second: in balance where
 one in five is refused, or one in three. A server that refuses fewer, at random, slows nobody down; nor does time in
 which nobody asks anything."""
+_FEW = 8
+"""Requests under way beyond which each of them makes the interval shorter by less: their replies come late."""
 _CLEARLY = 0.1
 """Seconds that a request must be ahead of a refused one to count as taken: refusals come at once, replies do not."""
+_TELLING = 5
+"""Requests that went well, from which on the time that people waited for them tells how fast the server takes them."""
+_NO_INTERVAL, _LATE = 0.005, 0.05
+"""Seconds between two that nobody needs to keep; seconds that a late one may make up for."""
 _LOOK = 1.0
 """Seconds after which whoever waits looks again: a rate may have been forgotten meanwhile."""
 
@@ -33,13 +38,17 @@ class Limiter:
         self.interval = 0.0
         """Seconds between two requests; 0 while no rate is known."""
         self._under_way = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._line = asyncio.Lock()
+        """Who waits does so in turn, and the first alone looks at the clock."""
+        self._room_again = asyncio.Event()
         self._paused_until = 0.0
+        self._told_until = 0.0
+        """Until when the server itself has asked to wait; that tells nothing of its rate."""
         self._next = 0.0
         self._halved_at = float("-inf")
         self._slowed_at = time.monotonic()
-        self._good = False
-        """Whether a request has gone well since the rate was last refused."""
+        self._good, self._waited = 0, 0.0
+        """Requests that have gone well since the rate was last refused, and seconds in which somebody waited."""
         self._first: float | None = None
         """When the first request since that refusal was sent."""
         self._pause = _SHORTEST_PAUSE / 2
@@ -47,31 +56,33 @@ class Limiter:
         """When the first request since the last good one was refused."""
 
     async def acquire(self, nap: Nap = asyncio.sleep) -> float:
-        """Wait for one's turn; returns when that was, which `refused` wants to know. `nap` sleeps out a pause."""
-        while (started := self.take()) is None:
-            pause = self._free_at - time.monotonic()
-            if pause > 0:
-                await nap(min(pause, _LOOK))
-            elif self.room <= 0:
-                turn = asyncio.get_running_loop().create_future()
-                self._waiting.append(turn)
-                try:
-                    await turn
-                except asyncio.CancelledError:
-                    if not turn.cancelled():  # it was their turn already: the next one's, then
-                        self._wake()
-                    raise
+        """Wait for one's turn, in line; returns when that was, which `refused` wants to know. `nap` sleeps."""
+        async with self._line:
+            began = time.monotonic()
+            try:
+                while (started := self._take()) is None:
+                    pause = self._free_at - time.monotonic()
+                    if pause > 0:
+                        await nap(min(pause + 0.001, _LOOK))
+                    else:
+                        self._room_again.clear()
+                        await self._room_again.wait()
+            finally:
+                self._waited += max(0.0, time.monotonic() - max(began, self._told_until))
         return started
 
     def take(self) -> float | None:
-        """One's turn, if it has come: when that was; None where one has to wait."""
+        """One's turn, if nobody waits for it: when that was; None where one has to wait."""
+        return None if self._line.locked() else self._take()
+
+    def _take(self) -> float | None:
         now = time.monotonic()
         if now < self._free_at or self._under_way + 1 > self.limit:
             return None
         self._under_way += 1
         self._first = now if self._first is None else self._first
         if self.interval:
-            self._next = now + self.interval
+            self._next = max(self._next, now - _LATE) + self.interval
         return now
 
     @property
@@ -85,7 +96,7 @@ class Limiter:
 
     def release(self) -> None:
         self._under_way -= 1
-        self._wake()
+        self._room_again.set()
 
     def went_well(self, patience: float = float("inf")) -> None:
         """One more at once for every round of requests that went well; a little faster, too. After more than `patience`
@@ -93,12 +104,12 @@ class Limiter:
         if self._bad_since is not None and time.monotonic() - self._bad_since > patience:
             self.limit, self.interval, self._pause = float(self.highest), 0.0, _SHORTEST_PAUSE / 2
         self._bad_since = None
-        self._good = True
+        self._good += 1
         if self.limit < self.highest:
             self.limit = min(self.highest, self.limit + 1 / self.limit)
         if self.interval:
-            self.interval *= _FASTER if self.interval < 1 else _FASTER**2
-            if self.interval < 0.01:
+            self.interval *= _FASTER ** (min(1.0, _FEW / max(1, self._under_way)) if self.interval < 1 else 2)
+            if self.interval < _NO_INTERVAL and not self._line.locked():
                 self.interval = 0.0
 
     def overloaded(self, pause: float = 0.0) -> None:
@@ -114,11 +125,14 @@ class Limiter:
         """The server refused a request of that moment for its rate; it may have said how long to wait."""
         now = time.monotonic()
         self._bad_since = now if self._bad_since is None else self._bad_since
-        self.pause(pause or 0.0)
+        if pause is not None:
+            self._told_until = max(self._told_until, now + pause)
+            self.pause(pause)
         if started < self._slowed_at:
             return  # sent before we slowed down: the same burst
         if self._good or self._took_one_before(started, now - started):
-            self.interval = min(_LONGEST_INTERVAL, max(_FIRST_INTERVAL, _SLOWER * self.interval))
+            took = self._waited / self._good if self._good >= _TELLING else 0.0
+            self.interval = min(_LONGEST_INTERVAL, max(_FIRST_INTERVAL, _SLOWER * self.interval, took))
             self._pause = max(_SHORTEST_PAUSE, self._pause / 2)
             own = self._pause if pause is None else 0.0
         else:  # in a row, whatever it said: that tells little of a rate, and puts off the next try, one and not many
@@ -126,7 +140,7 @@ class Limiter:
             longest = min(2 * _LONG_PAUSE, max(_LONG_PAUSE, (now - self._bad_since) / 4))
             own = self._pause = min(longest, max(_SHORTEST_PAUSE, 1.5 * self._pause))
         self.pause(own)
-        self._good, self._first = False, None
+        self._good, self._waited, self._first = 0, 0.0, None
         self._slowed_at = now
 
     def _took_one_before(self, started: float, waited: float) -> bool:
@@ -136,11 +150,3 @@ class Limiter:
     def pause(self, seconds: float) -> None:
         """Wait without slowing down: the allowance of this window is used up."""
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)
-
-    def _wake(self) -> None:
-        free = int(self.limit) - self._under_way
-        while free > 0 and self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                free -= 1

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.reml import variances
 from eqlab.analysis.two_samples import adjusted_differences
 from eqlab.benchmarks.common.people import corrected
@@ -172,15 +172,20 @@ def arm_table(talks: Sequence[Talked], arms: Sequence[str]) -> Table:
                 arm,
                 len({talk.person for talk in of_arm}),
                 len(of_arm),
-                mean_estimate("opening", [float(talk.start) for talk in of_arm], digits=1, bounds=_BOUNDS),
+                of_models.mean_of_talks("opening", ((talk, talk.start) for talk in of_arm if talk.opened), _BOUNDS),
                 level(felt),
-                proportion_estimate("success", sum(talk.outcome == "success" for talk in over), len(over)),
-                proportion_estimate("failure", sum(talk.outcome == "failure" for talk in over), len(over)),
-                mean_estimate("replies", [float(talk.replies) for talk in of_arm], digits=1),
+                of_models.share_of_talks("success", over),
+                of_models.share_of_talks("failure", over),
+                of_models.mean_of_talks("replies", ((talk, talk.replies) for talk in of_arm)),
             )
         )
     columns = ("arm", "people", "talks", "emotion at the opening", "final emotion", "success", "failure", "replies")
-    return Table("Arm by arm: how people's talks went", columns, tuple(rows), "Final emotion: one value a person.")
+    return Table(
+        "Arm by arm: how people's talks went",
+        columns,
+        tuple(rows),
+        "One value a person; success and failure are shares of talks.",
+    )
 
 
 def course_table(felt: Sequence[Talked], arms: Sequence[str]) -> Table:
@@ -230,7 +235,7 @@ def _sentence(talks: Sequence[Talked], felt: Sequence[Talked], people: int, spea
             f"{many(people, 'person', 'people')} held {many(len(talks), 'talk')}; none of them has an end "
             "that counts yet."
         )
-    won, lost = (sum(talk.outcome == outcome for talk in felt) for outcome in ("success", "failure"))
+    over = [talk.outcome for talk in talks if talk.outcome]
     start = fmean(talk.start for talk in felt)
     who = (
         f"{headline.n} {'person' if headline.n == 1 else 'people'} who talked with models felt"
@@ -238,15 +243,17 @@ def _sentence(talks: Sequence[Talked], felt: Sequence[Talked], people: int, spea
         else f"Those who talked with people ({headline.n} listeners) felt"
     )
     return (
-        f"{who} {headline.value:.1f} of 100 at the end of a talk ({start:.1f} at the opening); {won} of {len(felt)} "
-        f"talks succeeded, {lost} failed."
+        f"{who} {headline.value:.1f} of 100 at the end of a talk ({start:.1f} at the opening); "
+        f"{over.count('success')} of {many(len(over), 'talk')} succeeded, {over.count('failure')} failed."
     )
 
 
 def _caveats(talks: Sequence[Talked], speaking: bool) -> tuple[str, ...]:
     said = []
+    unfelt = sum(talk.end == "left" and talk.final is None for talk in talks)
     for end, words in (
-        ("left", "were closed by the person without a word about it; they count with the last feeling that was told"),
+        ("left", "were closed by the person without a word about it; they count with the last feeling that was told"
+                 + (f", but for {unfelt} in which none was told after a reply: no score" if unfelt else "")),
         ("down", "ended because the model did not answer; they have no score"),
         ("silence", "ended because the model gave no reply that could be shown, or its provider refused; they count as "
                     "failures, with what the person felt then"),

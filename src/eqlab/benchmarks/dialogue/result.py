@@ -15,7 +15,7 @@ from msgspec import structs
 
 from eqlab.analysis.clusters import crossed_mean
 from eqlab.analysis.components import needed, planned
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.common.outcome import count_outcomes
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.benchmarks.dialogue.trials import NAME
@@ -333,14 +333,31 @@ def _cells(subject: str, talks: Iterable[Talked]) -> list[Cell]:
 def estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate, ...]:
     over = [talk for talk in talks if talk.outcome]
     gains = group_means((talk.persona, float((talk.final or 0) - talk.start)) for talk in felt)
-    words = [len(one.text.split()) for talk in talks for one in talk.said if one.seat == "listener"]
+    words = ((talk, len(one.text.split())) for talk in talks for one in talk.said if one.seat == "listener")
     return (
         mean_estimate(CHANGE, list(gains.values()), digits=1, bounds=(-100.0, 100.0)),
-        proportion_estimate("success", sum(talk.outcome == "success" for talk in over), len(over)),
-        proportion_estimate("failure", sum(talk.outcome == "failure" for talk in over), len(over)),
-        mean_estimate("replies per talk", [float(talk.replies) for talk in talks if talk.end], digits=1),
-        mean_estimate("words per reply", [float(count) for count in words], digits=1),
+        share_of_talks("success", over),
+        share_of_talks("failure", over),
+        mean_of_talks("replies per talk", ((talk, talk.replies) for talk in talks if talk.end)),
+        mean_of_talks("words per reply", words),
     )
+
+
+def share_of_talks(outcome: str, talks: Sequence[Talked]) -> Estimate:
+    """How many had this outcome; talks of one person, or about one persona, are alike."""
+    return clustered_share(outcome, [talk.outcome == outcome for talk in talks], [_alike(talk) for talk in talks])
+
+
+def mean_of_talks(
+    name: str, values: Iterable[tuple[Talked, float]], bounds: tuple[float, float] | None = None
+) -> Estimate:
+    """The mean over people, or over personas, each with the mean of their own."""
+    own = group_means((_alike(talk), float(value)) for talk, value in values)
+    return mean_estimate(name, list(own.values()), digits=1, bounds=bounds)
+
+
+def _alike(talk: Talked) -> str:
+    return talk.person or talk.persona
 
 
 def counts(talks: Sequence[Talked]) -> dict[str, int]:
@@ -425,9 +442,9 @@ def tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]
     rows = []
     for place in range(longest):
         reached = sum(len(talk.course) > place for talk in felt)
-        values = [float(talk.course[min(place, len(talk.course) - 1)]) for talk in felt]
+        values = [(talk, talk.course[min(place, len(talk.course) - 1)]) for talk in felt]
         name = "at the opening" if place == 0 else f"after reply {place}"
-        rows.append((name, mean_estimate("emotion", values, digits=1, bounds=_BOUNDS), reached))
+        rows.append((name, mean_of_talks("emotion", values, _BOUNDS), reached))
     note = "Of all talks; one that is over stays where it ended, so that the bad ones do not drop out of the mean."
     shown.append(Table("The course of emotion", ("when", "emotion", "talks that came so far"), tuple(rows), note))
     for column in ("speaker", "kind"):
@@ -443,8 +460,8 @@ def _rows(names: Sequence[str], groups: Sequence[Sequence[Talked]]) -> tuple[tup
         (
             name,
             mean_estimate(FELT, list(_by_persona(group).values()), digits=1, bounds=_BOUNDS),
-            proportion_estimate("success", sum(talk.outcome == "success" for talk in group), len(group)),
-            proportion_estimate("failure", sum(talk.outcome == "failure" for talk in group), len(group)),
+            share_of_talks("success", group),
+            share_of_talks("failure", group),
         )
         for name, group in zip(names, groups, strict=True)
     )

@@ -47,6 +47,8 @@ class Talked:
     arm: str = ""
     person: str = ""
     """The subject of the person who took part, where one did."""
+    opened: bool = True
+    """False where a person ended the talk before they told how they felt: `start` is nobody's feeling then."""
     course: tuple[int, ...] = field(init=False)
     """The emotion as the talk begins and after each reply."""
 
@@ -104,6 +106,7 @@ def _talk(turns: list[Scored]) -> Talked:
         f"model:{first.key['listener']}" if speaks else person,
         str(first.key.get("arm", "")),
         person,
+        not speaks or (bool(answered) and "emotion" in answered[0].answer.values),
     )
 
 

@@ -312,15 +312,17 @@ def _talk(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) ->
     for row in sorted(rows, key=lambda row: int(row["turn"])):
         talks.setdefault((row["person"], row["talk"]), []).append(row)
     people: dict[str, list[tuple[str, float, float]]] = {}
-    ends, replies, words = [], [], []
+    ends: list[str] = []
+    replies: dict[str, list[int]] = {}
+    words: dict[str, list[int]] = {}
     for (person, first), turns in talks.items():
         start, end = float(questions[first]["character"]["emotion"]), _end(turns, questions[first], speaking)
         if speaking and turns[0]["emotion"]:
             start = float(turns[0]["emotion"])
         said = [len(row["text"].split()) for row in turns if row["seat"] == "listener" and row["status"] == "ok"]
         felt = [float(row["emotion"]) for row in turns[1:] if row["seat"] == "speaker" and row["status"] == "ok"]
-        words += said
-        replies += [len(said)] if end else []
+        words.setdefault(person, []).extend(said)
+        replies.setdefault(person, []).extend([len(said)] if end else [])
         ends += [end] if end in OVER else []
         if end in OVER and felt:
             people.setdefault(person, []).append((str(questions[first]["arm"]), start, felt[-1]))
@@ -337,8 +339,9 @@ def _talk(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) ->
     for name, which in (("success", ("satisfied",)), ("failure", ("hurt", "silence"))):
         if ends:
             found[name] = (100 * fmean(end in which for end in ends), EXACT)
-    found |= {"replies per talk": (fmean(replies), EXACT)} if replies else {}
-    found |= {"words per reply": (fmean(words), EXACT)} if words else {}
+    for name, by in (("replies per talk", replies), ("words per reply", words)):  # one value a person
+        if any(by.values()):
+            found[name] = (fmean(fmean(own) for own in by.values() if own), EXACT)
     reference = study["analysis"]["reference"] or study["arms"][0][0]
     return {**found, **(_adjusted(list(people.values()), reference) if speaking else {})}
 
