@@ -461,6 +461,18 @@ def test_what_is_sent_once_more_counts_against_the_limit(tmp_path, server, reply
     assert len(server.requests) == limit
 
 
+def test_a_refusal_for_the_rate_uses_up_nothing(tmp_path, server):
+    """A minute of 429 took somebody's whole allowance of questions, and money that nobody was asked for."""
+    server.reply = lambda body, number: (
+        "Reply." if number > 3 else web.json_response({"error": {"message": "rate limit"}}, status=429)
+    )
+    with talking(tmp_path, server, talk="max_calls = 1\nmax_calls_person = 1") as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        assert person.lines[-1] == ("other", "Reply.")
+        assert calls_in(site.participation).calls == 1
+    assert len(server.requests) == 4
+
+
 def test_each_request_is_on_disk_before_it_is_sent(tmp_path, server):
     recorded = []
 

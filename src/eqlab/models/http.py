@@ -331,6 +331,7 @@ class HttpChat:
         tries.timed_out += again.timed_out
         tries.retries += 1
         if again.rate:
+            tries.sent = False  # that took nothing
             return 0.0  # the limiter holds everybody back
         return self._backoff(tries.retries - 1) if wait is None else wait
 

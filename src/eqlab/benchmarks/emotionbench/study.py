@@ -249,7 +249,7 @@ def _people_asked(design: Design) -> tuple[list[int], list[int]]:
     """How many people each negative situation will have, and each of the reference."""
     ours: Counter[str] = Counter()
     theirs: Counter[str] = Counter()
-    for batch in design.batches:
+    for batch in (design.batch(place.arm, place.batch) for place in design.places()):
         if batch.arm == design.study.analysis.reference:
             theirs[batch.trials[-1].items[0]] += 1
         elif batch.arm not in CONTROLS:

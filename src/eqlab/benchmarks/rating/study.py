@@ -347,7 +347,7 @@ class PairwiseStudy:
         alpha, level = first_step(design.study.analysis.alpha, arms)
         if why := untestable(_prompts(design)):
             return why
-        shown = sum(len(batch.trials) for batch in design.batches) * design.study.places.people_per_batch
+        shown = sum(len(design.batch(place.arm, place.batch).trials) for place in design.places())
         meet = round(shown / (arms * (arms - 1) / 2))
         won = 100 * float(expit((ndtri(1 - alpha / 2) + ndtri(0.8)) * 2 / (meet * arms / 2) ** 0.5))
         return (
