@@ -48,6 +48,10 @@ def play(monkeypatch):
         return result, clock.now
 
     yield run
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
     loop.close()
 
 
