@@ -48,11 +48,14 @@ def play(monkeypatch):
         return result, clock.now
 
     yield run
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(_cancelled(asyncio.all_tasks(loop)))
     loop.close()
+
+
+async def _cancelled(tasks):
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Rate:
