@@ -231,3 +231,22 @@ def test_a_refusal_beside_requests_under_way_is_not_one_in_a_row(monkeypatch):
         limiter.refused(now[0] - 0.05)
         now[0] += 5.0
     assert limiter.interval < 0.6
+
+
+def test_many_in_flight_keep_a_rate(monkeypatch):
+    """Fifty a second, 256 at once: all who waited were let go together, five refusals for each answer."""
+    hours, seen = Hours(), Counter()
+    monkeypatch.setattr("eqlab.models.limiter.time.monotonic", lambda: hours.now)
+    left, at_last = 50.0, 0.0
+
+    def server(at):
+        nonlocal left, at_last
+        left, at_last = min(50.0, left + 50 * (at - at_last)), at
+        taken = left >= 1
+        seen[taken] += 1
+        left -= taken
+        return taken
+
+    answers = hours.answered(server, people=256, seconds=60)
+    assert len(answers) > 2000  # of 3,000
+    assert seen[False] < len(answers) / 3

@@ -346,6 +346,21 @@ def test_quotas_are_balanced_over_the_arms_and_end_with_their_number(make):
     assert set(ended["Another"]) <= {"full"}
 
 
+@pytest.mark.parametrize(("kind", "arms"), [("pairwise", ("a", "b")), ("evoked", ())])
+def test_what_a_study_can_find_follows_its_quotas(make, kind, arms):
+    """Twenty places and six hundred had the same sentence, and the same registration."""
+    plan = '[analysis]\nreference = "Neutral"\n' if kind == "evoked" else ""
+
+    def said(places):
+        quota = f'{GENDER}\n[quota]\nquestion = "gender"\nplaces = {{ "Woman" = {places}, "Man" = {places} }}\n{plan}'
+        design = make(kind, tables=quota, arms=arms)
+        return kinds.find_kind(kind).power(design)
+
+    few, some, many = said(4), said(60), said(600)
+    assert len({few, some, many}) == 3
+    assert "80 % power" in many
+
+
 @pytest.mark.parametrize(
     ("quota", "said"),
     [

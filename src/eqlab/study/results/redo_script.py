@@ -415,7 +415,7 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
         for level in dict.fromkeys(one):
             columns.append([value == level for value in one])
             group.append(number)
-    z, where = np.array(columns, dtype=float).T, np.array(group)
+    z, where = np.array(columns, dtype=float).reshape(-1, len(codes)).T, np.array(group, dtype=int)
     cuts, slopes = int(codes.max()), fixed.shape[1]
     mode = np.zeros(z.shape[1])
 

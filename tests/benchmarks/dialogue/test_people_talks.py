@@ -1,0 +1,32 @@
+"""Talks of people: one person's talks are alike, and who ends a talk at once has told no feeling."""
+
+from eqlab.analysis.intervals import proportion_estimate
+from eqlab.benchmarks.dialogue.people_result import arm_table
+from eqlab.benchmarks.dialogue.result import estimates, share_of_talks
+from eqlab.benchmarks.dialogue.talked import Said, Talked
+
+
+def talk(person, number, end, start=40, *, opened=True, replies=1):
+    said = (Said("speaker", "a"), *[Said("listener", "b")] * replies, Said("speaker", "c", 60))
+    return Talked("own", "own", "", "", person, number, f"t{number}", start, said, end, 0, "m", "a", person, opened)
+
+
+def test_many_talks_of_few_people_tell_less_than_as_many_people():
+    """Everybody's five talks end alike: ten people, and not fifty."""
+    talks = [talk(f"person:{who}", number, "satisfied" if who % 2 else "hurt", 10 * who, replies=1 + who)
+             for who in range(10) for number in range(5)]  # fmt: skip
+    found = share_of_talks("success", talks)
+    alone = proportion_estimate("success", 25, 50)
+    assert (found.value, found.n) == (alone.value, 50)
+    assert found.high - found.low > 1.8 * (alone.high - alone.low)
+    row = arm_table(talks, ["a"]).rows[0]
+    assert [(cell.value, cell.n) for cell in (row[3], row[-1])] == [(45.0, 10), (5.5, 10)]
+    assert {one.name: one.n for one in estimates(talks, talks)}["replies per talk"] == 10
+
+
+def test_who_ends_a_talk_at_once_has_told_no_feeling():
+    """The persona's number, or 50, was put in for them."""
+    talks = [talk("person:1", 0, "satisfied", 20), talk("person:2", 1, "satisfied", 40),
+             talk("person:3", 2, "left", 90, opened=False)]  # fmt: skip
+    opening = arm_table(talks, ["a"]).rows[0][3]
+    assert (opening.value, opening.n) == (30.0, 2)
