@@ -36,9 +36,9 @@ END = "<!-- end -->"
 SECTIONS = {
     "profile": "runner.py --profile",
     "large": "large.py",
-    "sizes": "large.py --sizes 200000 2000000 --engines sqlite",
+    "sizes": "large.py --sizes 200000 2000000 10000000 --engines sqlite",
     "one-run": "large.py --one-run 200000 2000000",
-    "servers": "large.py --sizes 200000 --engines postgresql",
+    "servers": "large.py --sizes 200000 2000000 10000000 --engines postgresql",
     "peers": "peers.py --requests 2000 --latency 1.0 --in-flight 64",
     "study": "study.py --pages 3",
     "saving": "study.py --people 300 --every 2 --saving",
