@@ -252,7 +252,7 @@ NEEDED = {
     "runs show last": [],
     "compare last --json": ["eqlab.comparison.compare", "numpy", "scipy"],
     "report last -o r.html": ["eqlab.tables.svg", "jinja2"],
-    "runs export last -o x.csv": ["email.message", "polars"],
+    "runs export last -o x.csv": ["polars"],
     "--version": [],
 }
 """Commands, and what each needs of what is slow to import, beside what those above it need."""
@@ -274,6 +274,8 @@ def test_a_command_imports_what_it_needs_and_no_more(eqlab, server, tmp_path):
         [sys.executable, "-c", script, json.dumps(list(NEEDED))], capture_output=True, text=True, cwd=tmp_path
     )
     loaded = dict(map(json.loads, done.stdout.splitlines()))
+    for command in list(NEEDED)[-2:]:  # polars brings it with it, up to Python 3.12
+        loaded[command] = [name for name in loaded[command] if name != "email.message"]
     expected: dict[str, list[str]] = {}
     sofar: list[str] = []
     for command, own in NEEDED.items():
