@@ -8,7 +8,6 @@ client is the product's own, without a network.
 
 import asyncio
 import random
-import selectors
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import _support  # noqa: F401
+from jumping_clock import JumpingClock, loop_on
 
 from eqlab.core.errors import EqlabError
 from eqlab.core.trials import Message
@@ -34,14 +34,6 @@ GOOD = (
 REFUSED = b'{"error":{"message":"Rate limit reached"}}'
 Server = Callable[[float], float | None]
 """Asked at this second: None where it replies, else for how many seconds it would refuse."""
-
-
-class Clock(selectors.SelectSelector):
-    now = 1000.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        self.now += timeout or 0.0
-        return super().select(0)
 
 
 def free(at: float) -> None:
@@ -101,7 +93,7 @@ def outage(begin: float, end: float) -> Server:
 
 
 def now_and_then(*moments: float) -> Server:
-    """Refuses one request after each of these moments, and is asked little before."""
+    """Refuses one request after each of these moments."""
     left = list(moments)
 
     def asked(at: float) -> float | None:
@@ -122,9 +114,8 @@ class Ended:
 
 def talks(make: Callable[[int], Server], told: bool, think: tuple[float, float] = (5.0, 11.0)) -> Ended:
     """`make`: the server of each model; `told`: whether it says how long to wait."""
-    clock = Clock()
-    loop = asyncio.SelectorEventLoop(clock)
-    loop.time = lambda: clock.now  # type: ignore[method-assign]
+    clock = JumpingClock()
+    loop = loop_on(clock)
     watch = SimpleNamespace(monotonic=lambda: clock.now, perf_counter=lambda: clock.now, time=time.time)
     for module in (limiter, http):
         module.__dict__["time"] = watch

@@ -1,10 +1,10 @@
 import asyncio
-import selectors
 import time
 from collections import Counter, deque
 from random import Random
 
 import pytest
+from jumping_clock import JumpingClock, loop_on
 
 from eqlab.models.limiter import Limiter
 
@@ -116,20 +116,15 @@ def test_a_cancelled_waiter_does_not_swallow_a_turn():
 
 
 class Hours:
-    """A clock that jumps to the next thing to do: minutes of waiting take no time."""
+    """Minutes of asking, which take no time."""
 
     def __init__(self):
-        self.now = 1000.0
-        selector = selectors.SelectSelector()
-        look = selector.select
+        self.clock = JumpingClock()
+        self.loop = loop_on(self.clock)
 
-        def select(timeout=None):
-            self.now += timeout or 0
-            return look(0)
-
-        selector.select = select
-        self.loop = asyncio.SelectorEventLoop(selector)
-        self.loop.time = lambda: self.now
+    @property
+    def now(self):
+        return self.clock.now
 
     def answered(self, server, people, seconds, think=0.0, told=None):
         """When the questions of so many, who each ask again and again, were answered; `server` refuses or takes one;

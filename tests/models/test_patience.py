@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 import json
-import selectors
 from types import SimpleNamespace
 
 import pytest
+from jumping_clock import JumpingClock, loop_on
 
 import eqlab.models.http as http
 import eqlab.models.limiter as limiter
@@ -22,23 +22,12 @@ PLAIN = Incoming(200, {}, GOOD)
 TOO_MANY = json.dumps({"error": {"message": "Rate limit reached", "code": "rate_limit_exceeded"}}).encode()
 
 
-class Clock(selectors.SelectSelector):
-    """A selector that does not wait: the time it would have waited has gone by."""
-
-    now = 0.0
-
-    def select(self, timeout=None):
-        if timeout:
-            self.now += timeout
-        return super().select(0)
-
-
 @pytest.fixture
 def play(monkeypatch):
     """Runs a coroutine on the clock; returns its result and how long it took."""
-    clock = Clock()
-    loop = asyncio.SelectorEventLoop(clock)
-    loop.time = lambda: clock.now
+    clock = JumpingClock()
+    clock.now = 0.0
+    loop = loop_on(clock)
     watch = SimpleNamespace(monotonic=lambda: clock.now, perf_counter=lambda: clock.now)
     for module in (http, limiter, transport):
         monkeypatch.setattr(module, "time", watch)
