@@ -3,7 +3,9 @@ seeds, unreadable answers, missing items, one item, ties."""
 
 import json
 import re
+from collections import Counter
 from itertools import combinations
+from zlib import crc32
 
 import pytest
 
@@ -78,15 +80,22 @@ def test_ranks_and_first_place_of_the_published_board(published_surfaces):
     assert first == "gpt-4-0314 (85.73) and gpt-4-0613 (84.79) cannot be told apart with these 171 questions"
 
 
-def reply(body, number):
-    """Models that read well or badly by name, some of them differently each time, some unreadable."""
-    text = body["messages"][-1]["content"]
-    words = re.search(r"at the end\?\n((?:\w+\n){4})", text).group(1).split()
-    model = body["model"]
-    if model == "mute" or (model == "patchy" and len(text) % 3 == 0 and number % 2):
-        return "I would rather not say."
-    shift = {"steady": 0, "twin": 0, "patchy": 2, "wild": number}.get(model, 0)
-    return "\n".join(f"{word}: {(len(text) * (k + 2) + shift * (k + 1)) % 11}" for k, word in enumerate(words))
+def replies():
+    """Models that read well or badly by name, some of them differently each time they are asked the same, some
+    unreadable; what they say hangs on nothing but the question and how often it was asked, not on who came first."""
+    asked = Counter()
+
+    def reply(body, number):
+        text, model = body["messages"][-1]["content"], body["model"]
+        asked[model, text] += 1
+        time = asked[model, text]
+        words = re.search(r"at the end\?\n((?:\w+\n){4})", text).group(1).split()
+        if model == "mute" or (model == "patchy" and len(text) % 3 == 0 and time % 2):
+            return "I would rather not say."
+        shift = {"steady": 0, "twin": 0, "patchy": 2, "wild": crc32(text.encode()) % 11 + time}.get(model, 0)
+        return "\n".join(f"{word}: {(len(text) * (k + 2) + shift * (k + 1)) % 11}" for k, word in enumerate(words))
+
+    return reply
 
 
 CASES = {
@@ -102,7 +111,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_own_runs(case, server, tmp_path):
     request, seeds = CASES[case]
-    server.reply = reply
+    server.reply = replies()
     where = str(tmp_path / "s.db")
     store = api.open_store(where)
     runs = []
