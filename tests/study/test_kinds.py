@@ -18,6 +18,7 @@ from eqlab.study.overview import overview, power_of, warnings
 from eqlab.study.results import analysis
 from eqlab.study.results.analysis import people_result
 from eqlab.study.results.participants import scored_of
+from eqlab.study.results.registration import questions
 from eqlab.study.simulation.simulate import recovered
 from eqlab.tables.cells import p_text
 
@@ -124,6 +125,8 @@ def test_own_scales_are_all_on_a_page_and_each_is_analysed(make):
     assert [(scale.key, scale.high) for scale in form.scales] == [("cognitive", 5), ("affective", 7), ("cold", 5)]
     kept = analysis.select_sample(rehearsed(design, 48, 1.2), ()).kept
     found = people_result(design, kept)
+    (measures,) = (one.answer for one in questions(design, PlanStanding(True, "", None, None)) if one.key == "measures")
+    assert re.findall(r"How (\w+)\?.*reverse-keyed", measures) == ["cold"]
     assert {check.form for check in design.attention} == {form}  # nobody tells a check by the number of its scales
     assert all(check.key["right"].keys() <= set(form.keys) for check in design.attention)
     contrasts = {one.estimate.name: one for one in found.contrasts}

@@ -170,10 +170,12 @@ def exported(request, tmp_path_factory):
 
 
 def test_the_script_in_the_export_finds_the_numbers_again_without_eqlab(exported):
-    _, folder = exported
+    participation, folder = exported
     again = without_eqlab(folder / "out", apart=True)
     assert again.wrong == []
     assert len(again.same) >= 2
+    if participation.study.scales:  # the headline too
+        assert json.loads((folder / "out" / "result.json").read_text())["headline"]["name"] in again.same
 
 
 def test_eqlab_finds_them_again_too(exported):

@@ -312,14 +312,14 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     )
     code, said, _ = eqlab("study", "approve", "study.toml", "ids.csv", "--bonus", "1.5", "-o", "paid")
     assert code == 0
-    told = (tmp_path / "paid" / "approval.csv").read_text().splitlines()
+    told = (tmp_path / "paid" / "eqbench.approval.csv").read_text().splitlines()
     assert [line.split(",")[:3] for line in told[1:]] == [
         ["PANEL-ID-TWO", "banned", "look at it"],
         ["PANEL-ID-THREE", "finished", "approve"],
         ["NOBODY-AT-ALL", "unknown", "look at it"],
         ["panel-id-three", "finished", "approve"],
     ]
-    assert (tmp_path / "paid" / "bonus.csv").read_text() == "panel-id-three,1.50\n"  # once
+    assert (tmp_path / "paid" / "eqbench.bonus.csv").read_text() == "panel-id-three,1.50\n"  # once
     for command, said in (("pause", "paused"), ("resume", "open")):
         assert said in eqlab("study", command, "study.toml")[1]
     assert eqlab("study", "close", "study.toml", "--yes")[0] == 0

@@ -257,7 +257,7 @@ def approve(
 
     with begun_study(file, store, data) as participation:
         found = approvals(participation, known_secret(data_folder()), ids, column)
-    for path, rows in write_approvals(found, output, bonus, participation.study.pay.currency):
+    for path, rows in write_approvals(found, output, participation.study.id, bonus):
         typer.echo(f"{path}  {many(rows, 'row')}")
 
 

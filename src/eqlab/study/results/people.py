@@ -283,15 +283,15 @@ def approvals(participation: Participation, secret: bytes, path: Path, column: s
     return found
 
 
-def write_approvals(found: Sequence[Approval], folder: Path, bonus: float, currency: str) -> list[tuple[Path, int]]:
-    """`approval.csv` for all; with a bonus also `bonus.csv` (id, amount), as Prolific's bulk payment takes it."""
+def write_approvals(found: Sequence[Approval], folder: Path, study: str, bonus: float) -> list[tuple[Path, int]]:
+    """STUDY.approval.csv for all; with a bonus also STUDY.bonus.csv (id, amount), as Prolific's bulk payment has it."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = [_write(folder / "approval.csv", ["id", "state", "advice", "code"],
+    written = [_write(folder / f"{study}.approval.csv", ["id", "state", "advice", "code"],
                       [[one.panel_id, one.state, one.advice, one.code] for one in found])]  # fmt: skip
     if bonus:
         ids = {one_spelling(one.panel_id): one.panel_id for one in found if one.state in ("finished", "extra")}
         paid = [[panel_id, f"{bonus:.2f}"] for panel_id in ids.values()]  # once, however often an id is on the list
-        written.append(_write(folder / "bonus.csv", [], paid))
+        written.append(_write(folder / f"{study}.bonus.csv", [], paid))
     return written
 
 

@@ -130,7 +130,7 @@ def _unguarded(cell: str) -> str:
 
 
 def _rating(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
-    """Shares of Good, and every arm against the reference in a mixed cumulative logit."""
+    """Shares of Good, or differences of means; and every arm against the reference in a mixed cumulative logit."""
     found: Found = {}
     reference = study["analysis"]["reference"] or study["arms"][0][0]
     for scale in dict.fromkeys(row["scale"] for row in rows):
@@ -151,6 +151,10 @@ def _rating(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) 
                 found[name] = (float(good[others[0]] - good[reference]), EXACT)
         if reference not in arms:
             continue
+        if study["scales"]:
+            mean = {arm: np.mean([v for v, a in zip(values, arms, strict=True) if a == arm]) for arm in set(arms)}
+            gaps = {f"{prefix}{other} − {reference}": float(mean[other] - mean[reference]) for other in others}
+            found |= {name: (gap, EXACT) for name, gap in gaps.items()}
         people = [row["person"] for row in own]
         tastes = list(zip(people, arms, strict=True))
         effects: list[Sequence[Any]] = [people, prompts, list(zip(prompts, arms, strict=True))]

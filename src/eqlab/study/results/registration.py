@@ -113,7 +113,8 @@ def _asked(field: Field, forms: Sequence[Form]) -> str:
     same = {one.anchors for form in forms for one in form.scales if one.text == field.text}
     if len(same) > 1:
         return f"{field.text} (one of, in a drawn order: {', '.join(sorted(dict(field.anchors).values()))})"
-    return f"{field.text} ({field.low} to {field.high}{_anchors(field)})"
+    turned = "; reverse-keyed: turned round before it is analysed" if field.reverse else ""
+    return f"{field.text} ({field.low} to {field.high}{_anchors(field)}{turned})"
 
 
 def _in_general(forms: Sequence[Form]) -> Iterator[str]:
