@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from aiohttp import web
 from conftest import completion
+from sqlalchemy import insert, update
 from talk_case import ARMS, price_file, talk_text, talking
 from web_case import HASH, PASSWORD, Site
 
+from eqlab.store.schema import talk_calls
 from eqlab.study.talks import model_calls
 
 pytest.importorskip("fastapi")
@@ -153,3 +155,20 @@ def test_who_writes_while_others_replies_are_paid_for_waits(tmp_path, server, mo
         with ThreadPoolExecutor() as at_once:
             list(at_once.map(lambda person: person.say("One.", 40), (one, other)))
         assert one.until_answered().lines[-1] == other.until_answered().lines[-1] == ("other", "Mhm.")
+
+
+def test_who_waits_for_others_replies_waits_no_longer_than_patience(tmp_path, server, monkeypatch):
+    """Somebody at another server has reserved all that is left, and does not come to an end."""
+    price_file(tmp_path, monkeypatch, made=1000.0)
+    server.reply = lambda body, number: "Mhm."
+    with talking(tmp_path, server, talk="max_cost = 0.5", patience=1) as site:
+        participation = site.participation
+        now = participation.clock()
+        row = {"study_id": participation.study.id, "trial_id": "elsewhere", "at": now, "until": now + 50}
+        with participation.store.engine.begin() as connection:
+            connection.execute(insert(talk_calls), {**row, "state": "asked", "tokens": 0, "cost": 0.5})
+        person = site.person().begin().say("One.", 40).until_answered()
+        assert person.state == "down"
+        with participation.store.engine.begin() as connection:
+            connection.execute(update(talk_calls).values(state="answered", cost=0.0))
+        assert person.say(do="retry").until_answered().lines[-1] == ("other", "Mhm.")

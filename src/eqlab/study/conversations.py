@@ -4,6 +4,7 @@ person is shown a word of it; a question is asked once, however often a page is 
 import asyncio
 import json
 import logging
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -185,7 +186,7 @@ class Conversations:
 
     async def _turn(self, person: str) -> None:
         """Ask until the model's turn is settled or it is clear that it will not be."""
-        trial = ""
+        trial, begun = "", time.monotonic()
         try:
             while True:
                 here = await self._position(person)
@@ -193,8 +194,9 @@ class Conversations:
                     return
                 trial = here.pending.id
                 outcome = here.asked or await self._once(person, here)
-                if outcome == "spent":
-                    self._stuck[person] = (trial, "spent")
+                too_long = outcome == "waits" and time.monotonic() - begun > self.terms.patience
+                if too_long or outcome == "spent":
+                    self._stuck[person] = (trial, "down" if too_long else "spent")
                     return
                 if outcome in ("asked", "waits"):  # another process is at it, or a crash has left it; a limit is near
                     await asyncio.sleep(_POLL)
