@@ -49,6 +49,7 @@ def test_what_to_look_at():
         "CHANGE-ME looks like a placeholder": {"panel": Panel("p", "PID", codes=(("complete", "CHANGE-ME"),))},
         "the same code": {"panel": Panel("p", "PID", codes=(("complete", "A"), ("full", "A")))},
         "title still says 'CHANGE ME'": {"title": "CHANGE ME"},
+        "keep_until: 2020-01-31 is over": {"consent": replace(design.study.consent, keep_until="2020-01-31")},
         "no in a study of about": {"debrief": "word " * 2000, "checks": Checks(0)},
     }
     for part, change in cases.items():

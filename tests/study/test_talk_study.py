@@ -327,3 +327,11 @@ def test_texts_for_people_who_speak_are_told_where_people_listen(design):
     )
     assert said.endswith("but this still speaks of it: consent, note.") or said.endswith("of it: consent.")
     assert not [one for one in find_kind("talk").warnings(design()) if "how they feel" in one]
+
+
+@pytest.mark.parametrize(("talk", "said"), [(LISTENER, True), ('about = "personas"', True), ("", False)])
+def test_english_personas_on_german_pages_are_told(design, talk, said):
+    plan = design(talk=talk)
+    german = replace(plan, study=replace(plan.study, language="de"))
+    assert any("open personas are English" in one for one in find_kind("talk").warnings(german)) is said
+    assert not any("are English" in one for one in find_kind("talk").warnings(plan))

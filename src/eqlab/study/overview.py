@@ -4,7 +4,9 @@ begins. Pure."""
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
+from datetime import date
 from statistics import mean
 
 from eqlab.benchmarks.common.people import first_step
@@ -137,6 +139,9 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
         for where, text in parts.items():
             if PLACEHOLDER in str(text):
                 yield f"{where} still says '{PLACEHOLDER}': write what belongs there."
+    with suppress(ValueError):  # in words
+        if date.fromisoformat(study.consent.keep_until) < date.today():
+            yield f"consent.keep_until: {study.consent.keep_until} is over; people are told it."
     yield from _about_pay(study, minutes)
     if minutes > _LONG_MINUTES and study.checks.attention < 2:
         n = study.checks.attention or "no"

@@ -248,6 +248,9 @@ class TalkStudy:
         left = [name for name, text in texts.items() if "how you feel" in text or "how people feel" in text]
         if terms.person == "listener" and left:
             yield f"People listen and are not asked how they feel, but this still speaks of it: {', '.join(left)}."
+        personas = terms.person == "listener" or terms.about == "personas"
+        if study.language != "en" and study.items == "open" and personas:
+            yield f"The open personas are English; the pages around them are in '{study.language}'."
         if terms.stopped == "nothing" and study.pay.reward:
             yield 'talk.stopped = "nothing": who stops because a talk upsets them is not paid.'
 
