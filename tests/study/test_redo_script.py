@@ -153,6 +153,37 @@ def test_the_first_version_of_eqbench_is_found_again():
     assert found == pytest.approx(10 * (scores[0] + scores[1]) / 2)
 
 
+@pytest.mark.parametrize(("instrument", "rise"), [("DASS-21", 6.0), ("BDI", 3.0)])
+def test_other_questionnaires_are_found_again_by_their_change_in_negative_situations(instrument, rise):
+    """Of q02, which is reversed, less is more; the DASS-21 counts double; a neutral situation counts for nothing."""
+    given = {("p", "Anger"): ((1, 3), (3, 2)), ("q", "Neutral"): ((1, 1), (9, 9))}
+    rows = [
+        {"person": person, "condition": condition, "trial": f"{condition} {emotion}", "item": emotion, "arm": emotion}
+        | {"scale": f"q{at + 1:02d}", "value": str(value), "reverse": "true" if at else "false"}
+        for (person, emotion), both in given.items()
+        for condition, values in zip(("default", "evoked"), both, strict=True)
+        for at, value in enumerate(values)
+    ]
+    questions = {row["trial"]: {"instrument": instrument, "emotion": row["item"]} for row in rows}
+    found = redo_script._evoked(rows, questions, {"analysis": {"reference": ""}})
+    assert found == {redo_script.HEADLINE: (rise, redo_script.EXACT)}
+
+
+@pytest.mark.parametrize(("reference", "controls"), [("", "no"), ("Positive", "yes")])
+def test_moods_are_found_again_without_controls_and_against_another_reference(tmp_path, reference, controls):
+    """Without controls there is no concordance, and the headline was not looked at; nor was this contrast."""
+    store = api.open_store(str(tmp_path / "s.db"))
+    text = template_text("evoked", store).replace('kind = "evoked"', 'kind = "evoked"\nlimit = 36', 1)
+    text = re.sub(r"(?m)^reference = .*", f'reference = "{reference}"' if reference else "", text)
+    text = text.replace('controls = "yes"', f'controls = "{controls}"')
+    participation = filled(opened(tmp_path / "study.toml", text, store), store, 108, source=text)
+    export_all(participation, tmp_path / "out")
+    store.close()
+    again = without_eqlab(tmp_path / "out")
+    assert again.wrong == []
+    assert f"change in Negative Affect{', negative − Positive' if reference else ''}" in again.same
+
+
 @pytest.fixture(scope="module", params=[*QUICK, *(pytest.param(kind, marks=pytest.mark.claims) for kind in SLOW)])
 def exported(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)

@@ -183,7 +183,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
             "defaults": "one per person",
             "repeats": _each(paired),
         },
-        sentence=_sentence(headline, paired, three, agreements, valid),
+        sentence=_sentence(headline, three, agreements, valid),
         headline=headline,
         score_range=(0.0, 100.0) if three else (-40.0, 40.0) if panas else scale_range(typed.instrument),
         estimates=tuple(_estimates(given, paired, changes, moved, every, agreements)),
@@ -302,19 +302,15 @@ def _tables(
 
 
 def _sentence(
-    headline: Estimate,
-    paired: Paired,
-    three: ThreeNumbers | None,
-    agreements: Sequence[PeopleAgreement],
-    valid: bool,
+    headline: Estimate, three: ThreeNumbers | None, agreements: Sequence[PeopleAgreement], valid: bool
 ) -> str:
     if headline.value is None:
         return "People cannot be scored: nobody has both measures yet."
     bounds = "" if headline.low is None else f" (95 % interval {headline.low:z.1f} to {headline.high:z.1f})"
-    who = f"{paired.n_people} people" if paired.n_people > 1 else "One person"
+    who = f"{headline.n} people" if headline.n > 1 else "One person"
     if three is None:
         scale = headline.name.removeprefix("change in ")
-        text = f"{who}: the situations change {scale} by {headline.value:+.1f} points{bounds}."
+        text = f"{who}: negative situations change {scale} by {headline.value:+.1f} points{bounds}."
     else:
         text = (
             f"{who}: given two situations, the better mood is reported in the better one {headline.value:.1f} % of the "

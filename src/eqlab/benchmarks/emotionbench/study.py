@@ -78,7 +78,8 @@ class EvokedStudy:
             arms_by=("factor", "emotion"),
             batch_size=False,
             headline="concordance, how often the mood after a better kind of situation is the higher one, a "
-            "situation's mood being the mean over its people; without controls the change in Negative Affect",
+            "situation's mood being the mean over its people; without controls the change in Negative Affect in "
+            "negative situations, and of another questionnaire than the PANAS that of its sum over all items",
         )
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
@@ -123,7 +124,7 @@ class EvokedStudy:
         """Of the planned test, which is over situations: people of one situation know no other."""
         reference = design.study.analysis.reference
         if not reference:
-            return ""
+            return "No contrast is planned (analysis.reference names no arm): no power is said of it."
         if why := _untestable(design):
             return why
         ours, theirs = _people_asked(design)

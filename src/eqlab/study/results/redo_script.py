@@ -29,7 +29,7 @@ EXACT, FITTED = 1e-6, 0.02
 ENDLESS = 10.0
 """Log-odds beyond which a climb has no top, as where one arm is always best: eqlab tells no number of such a model."""
 FEWEST = 5
-"""Prompts with fewer of which eqlab tells no difference of pairs, having no interval for it."""
+"""Prompts, or situations, with fewer of which eqlab tells no difference, having no interval for it."""
 
 
 def main(folder: Path) -> int:
@@ -222,35 +222,49 @@ NEGATIVE = {
 """Watson, Clark & Tellegen (1988)."""
 
 
+DOUBLED = ("DASS-21",)
+"""Sums that are told on the scale of a form twice as long."""
+
+
 def _evoked(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
-    """How often the mood is higher after the better of two situations; and the planned contrast."""
+    """How often the mood is higher after the better of two situations, and the planned contrast; without situations of
+    all kinds, and of other questionnaires than the PANAS, the change in negative situations."""
+    panas = all(questions[row["trial"]]["instrument"] == "PANAS" for row in rows)
     sums: dict[tuple[str, str], list[float]] = {}
-    where: dict[str, tuple[str, str]] = {}
+    where: dict[str, tuple[str, str, str]] = {}
     for row in rows:
-        both = sums.setdefault((row["person"], row["condition"]), [0.0, 0.0])
-        both[row["scale"] in NEGATIVE] += int(row["value"])
+        both, asked = sums.setdefault((row["person"], row["condition"]), [0.0, 0.0]), questions[row["trial"]]
+        times = (2 if asked["instrument"] in DOUBLED else 1) * (-1 if row["reverse"] == "true" else 1)
+        both[row["scale"] in NEGATIVE or not panas] += times * int(row["value"])
         if row["condition"] == "evoked":
-            where[row["person"]] = (row["item"], questions[row["trial"]]["emotion"])
-    changes: dict[tuple[str, str], list[tuple[float, float]]] = {}
+            where[row["person"]] = (row["item"], asked["emotion"], row["arm"])
+    changes: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
     for person, situation in where.items():
         before, after = sums.get((person, "default")), sums[person, "evoked"]
         if before:
             good, bad = after[0] - before[0], after[1] - before[1]
             changes.setdefault(situation, []).append((good - bad, bad))
     moods: dict[str, list[float]] = {"bad": [], "neutral": [], "good": []}
-    worse: dict[str, list[float]] = {"bad": [], "neutral": [], "good": []}
-    for (_, emotion), own in changes.items():
+    ours, theirs, rises = [], [], []
+    for (_, emotion, arm), own in changes.items():
         kind = {"Neutral": "neutral", "Positive": "good"}.get(emotion, "bad")
         moods[kind].append(fmean(one for one, _ in own))
-        worse[kind].append(fmean(one for _, one in own))
-    pairs = (("neutral", "bad"), ("good", "neutral"), ("good", "bad"))
-    shares = {f"{high} above {low}": 100 * _above(moods[high], moods[low]) for high, low in pairs}
-    found = {name: (share, EXACT) for name, share in shares.items()}
-    found["Concordance"] = (fmean(shares.values()), EXACT)
-    reference = study["analysis"]["reference"]
-    if reference == "Neutral" and min(len(worse["bad"]), len(worse["neutral"])) >= 5:
-        name = f"change in Negative Affect, negative − {reference}"
-        found[name] = (fmean(worse["bad"]) - fmean(worse["neutral"]), EXACT)
+        rises += [bad for _, bad in own] if kind == "bad" else []
+        if arm == study["analysis"]["reference"]:
+            theirs.append(fmean(one for _, one in own))
+        elif kind == "bad":
+            ours.append(fmean(one for _, one in own))
+    found: Found = {}
+    if panas and all(moods.values()):
+        pairs = (("neutral", "bad"), ("good", "neutral"), ("good", "bad"))
+        shares = {f"{high} above {low}": 100 * _above(moods[high], moods[low]) for high, low in pairs}
+        found = {name: (share, EXACT) for name, share in shares.items()}
+        found["Concordance"] = (fmean(shares.values()), EXACT)
+    elif rises:
+        found[HEADLINE] = (fmean(rises), EXACT)
+    if panas and min(len(ours), len(theirs)) >= FEWEST and len({*ours}) + len({*theirs}) > 2:
+        name = f"change in Negative Affect, negative − {study['analysis']['reference']}"
+        found[name] = (fmean(ours) - fmean(theirs), EXACT)
     return found
 
 
