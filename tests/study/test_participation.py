@@ -16,6 +16,8 @@ from eqlab.store.study.participation import SteadyClock
 from eqlab.store.study.records import erase_cleanly, erase_person, export_person, find_by_panel
 from eqlab.store.study.researchers import read_audit
 from eqlab.store.study.studies import create_study
+from eqlab.study.results.analysis import flow_table
+from eqlab.study.results.participants import read_participants
 
 
 def count(participation, table):
@@ -256,10 +258,12 @@ def test_people_of_an_earlier_study_may_be_kept_out(make_participation):
     second = make_participation(small_design("second", not_after=("small",)))
     early = second.arrive("h", "en")  # before anything of the first study
     first.consent(first.arrive("h", "en"), agreed=True)
-    assert second.look(second.arrive("h", "en")).state == "full"
+    assert second.look(second.arrive("h", "en")).state == "took_another"
     assert second.look(second.arrive("i", "en")).state == "arrived"
     second.consent(early, agreed=True)
-    assert second.look(early).state == "full"
+    assert second.look(early).state == "took_another"
+    flow = dict(flow_table(read_participants(second)).rows)  # they were called full, with places open
+    assert (flow["turned away: took part in another study"], flow["turned away: the study was full"]) == (2, 0)
 
 
 def test_a_begun_study_keeps_its_pages(make_participation):

@@ -11,9 +11,13 @@ from eqlab.core.study import Ending
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
 
-State = Literal["arrived", "taking", "finished", "extra", "declined", "failed", "full", "stopped", "returned", "banned"]
+State = Literal[
+    "arrived", "taking", "finished", "extra", "declined", "failed", "full", "took_another", "stopped", "returned",
+    "banned",
+]  # fmt: skip
+"""took_another: who took part in a study after which nobody may take part in this one."""
 ENDED: frozenset[State] = frozenset(
-    {"finished", "extra", "declined", "failed", "full", "stopped", "returned", "banned"}
+    {"finished", "extra", "declined", "failed", "full", "took_another", "stopped", "returned", "banned"}
 )
 Why = Literal["paused", "closed", "erased", "simulated", "elsewhere"]
 """Why somebody is not let in."""
@@ -23,6 +27,7 @@ ENDING: Mapping[State, Ending] = {
     "declined": "declined",
     "failed": "failed",
     "full": "full",
+    "took_another": "full",
 }
 
 

@@ -31,6 +31,10 @@ JUDGE_LENGTH, PEOPLE_LENGTH = "judge: points for twice the length", "people: poi
 MORE_LENGTH = "judge − people, points for twice the length"
 REACHES = (0.1, 0.05)
 """Half-widths that a calibration is planned for."""
+MISSING = (
+    "Ratings are missing on further prompts: they are so many if prompts grow in number as raters do, each rating as "
+    "many replies as now. Of these prompts alone no number may be enough."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +222,8 @@ def _slope(pairs: Sequence[RatingPair]) -> Estimate:
 
 
 def still_missing(estimate: Estimate, reach: float) -> int | None:
-    """Human ratings that are still needed for an interval of ± `reach`: errors shrink with the root of the number of
-    raters, each rating as many as now. 0 if it is reached; None without an interval."""
+    """Human ratings that are still needed for an interval of ± `reach` where raters and prompts grow alike in number,
+    for both are samples; each rater rates as many as now. 0 if it is reached; None without an interval."""
     if estimate.low is None or estimate.high is None:
         return None
     now = (estimate.high - estimate.low) / 2
@@ -334,8 +338,7 @@ def size_table(columns: tuple[str, ...], rows: Sequence[tuple[tuple[str, ...], E
             for names, estimate in rows
             if estimate is not None
         ),
-        "Slope 1: a point of the judge's is a point of people's; 0: it says nothing of people. Errors shrink with the "
-        "root of the number of raters, each rating as many replies as now.",
+        f"Slope 1: a point of the judge's is a point of people's; 0: it says nothing of people. {MISSING}",
     )
 
 
@@ -525,7 +528,7 @@ def missing_table(result: Result, reach: float) -> Table:
         f"Human ratings still missing for ±{reach:g}",
         ("scale", "measure", "now", "still missing"),
         tuple(rows),
-        "Errors shrink with the root of the number of raters, each rating as many replies as now. Empty: none yet.",
+        f"{MISSING} Empty: none yet.",
     )
 
 

@@ -131,7 +131,7 @@ class Admission:
         who = self._people[person]
         if who.consented_at is not None and not arrival.vouched and arrival.session != person:
             return Saved("", "turned_away", {"": "elsewhere"})
-        if who.state == "full" and who.consented_at is None and self._may_enter(arrival.panel_hash):
+        if who.state == "full" and who.consented_at is None and self._begins(arrival.panel_hash) == "arrived":
             self._changes.change(who, state="arrived", ended_at=None, seen_at=self._now)
             self._changes.note(person, "admitted")
         return Saved(person, "again")
@@ -142,7 +142,7 @@ class Admission:
 
     def _new(self, arrival: Arrival) -> str:
         person = f"{SIMULATED}{secrets.token_hex(7)}" if arrival.simulated else secrets.token_hex(8)
-        state: State = "arrived" if self._may_enter(arrival.panel_hash) else "full"
+        state = self._begins(arrival.panel_hash)
         self._changes.add(
             participants,
             {
@@ -166,10 +166,11 @@ class Admission:
         self._changes.note(person, "arrived", state=state)
         return person
 
-    def _may_enter(self, panel_hash: str | None) -> bool:
+    def _begins(self, panel_hash: str | None) -> State:
         """People are told that a study is full, or not for them, before they are asked for consent."""
-        took_another = took_one_of(self._study.not_after, panel_hash, self._known)
-        return self._free and not took_another and self._status is None
+        if took_one_of(self._study.not_after, panel_hash, self._known):
+            return "took_another"
+        return "arrived" if self._free and self._status is None else "full"
 
 
 _SLACK = 1.0
@@ -203,7 +204,7 @@ class Answering:
             return Saved(who.person, "turned_away", {"": status})
         why = self._take_id(who)
         if why == "not_after":
-            self.end(who, "full")
+            self.end(who, "took_another")
             return Saved(who.person, "saved")
         if why is not None:
             return Saved(who.person, "turned_away", {"": why})

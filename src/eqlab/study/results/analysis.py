@@ -265,6 +265,7 @@ def _no_rule(design: Design) -> tuple[str, ...]:
 
 FLOW = (
     "turned away: the study was full",
+    "turned away: took part in another study",
     "left before consent",
     "declined",
     "left or stopped before the trials",
@@ -295,21 +296,20 @@ RULES: Mapping[str, str] = {
 
 def way_out(person: Participant) -> str:
     """The way in which one person's coming ended."""
-    if person.state in ("returned", "banned"):
-        return FLOW[10] if person.state == "returned" else FLOW[11]
+    ended = {"returned": 11, "banned": 12, "took_another": 1, "declined": 3, "failed": 5}
+    if person.state in ended:
+        return FLOW[ended[person.state]]
     if person.state == "full":
-        return FLOW[0] if person.consented_at is None else FLOW[5]
-    if person.state in ("declined", "failed"):
-        return FLOW[2] if person.state == "declined" else FLOW[4]
+        return FLOW[0] if person.consented_at is None else FLOW[6]
     if person.assigned_at is None:
-        return FLOW[1] if person.consented_at is None else FLOW[3]
-    return {"stopped": FLOW[7], "finished": FLOW[8], "extra": FLOW[9]}.get(person.state, FLOW[6])
+        return FLOW[2] if person.consented_at is None else FLOW[4]
+    return FLOW[{"stopped": 8, "finished": 9, "extra": 10}.get(person.state, 7)]
 
 
 def flow_table(participants: Participants) -> Table:
     counts = Counter(way_out(person) for person in participants.people)
-    counts[FLOW[12]] += participants.erased_by("person")
-    counts[FLOW[13]] += participants.erased_by("researcher")
+    counts[FLOW[13]] += participants.erased_by("person")
+    counts[FLOW[14]] += participants.erased_by("researcher")
     rows = [("arrived", len(participants.people) + participants.erased), *((name, counts[name]) for name in FLOW)]
     happened = Counter(event.kind for event in participants.events)
     note = (
@@ -330,7 +330,7 @@ def arm_table(design: Design, participants: Participants, sample: AnalysisSample
                 arm,
                 design.sizes[arm],
                 len(own),
-                *(ends[name] for name in FLOW[6:10]),
+                *(ends[name] for name in FLOW[7:11]),
                 sum(person.person in sample.excluded for person in own),
                 sum(person.person in kept for person in own),
             )

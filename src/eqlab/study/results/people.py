@@ -246,6 +246,7 @@ _ADVICE = {
     "declined": "return",
     "failed": "return",
     "full": "return",
+    "took_another": "return",
     "stopped": "return",
     "returned": "return",
     "banned": "look at it",

@@ -15,6 +15,7 @@ from eqlab.core.plural import many
 from eqlab.core.studied import Planning
 from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
+from eqlab.instruments.catalogue import instrument
 from eqlab.store.study.lock import PlanStanding, moment
 from eqlab.study.kinds import form_of, kind_of
 from eqlab.study.overview import power_of
@@ -83,11 +84,16 @@ def _measures(design: Design) -> str:
     lines, asks = [f"{title[:1].upper()}{title[1:]}."], getattr(benchmark, "asks", "")
     lines += [f"The headline is {headline}."] if headline else []
     trials = [trial for batch in design.batches for trial in batch.trials]
+    used = [
+        instrument(key) for key in sorted({str(one.key["instrument"]) for one in trials if "instrument" in one.key})
+    ]
+    lines += [f"Questionnaire: {one.name} ({one.key})." for one in used]
     for alike in grouped((_shape(trial.form), trial) for trial in trials).values():
         forms = grouped((_words(trial.form), trial.form) for trial in alike)
         items = {trial.items for trial in alike}
-        if 2 * len(forms) <= len(items) or (design.talks and len(forms) == 1):
-            lines += [f"- {_asked(field, same)}" for same in forms.values() for field in same[0].fields]
+        same = 2 * len(forms) <= len(items) or (design.talks and len(forms) == 1)
+        if same and all(one.ships for one in used):  # most questionnaires are their authors'
+            lines += [f"- {_asked(field, own)}" for own in forms.values() for field in own[0].fields]
         else:
             lines += [asks] if asks and asks not in lines else []
             lines += [f"- {line}" for line in _in_general([trial.form for trial in alike])]

@@ -228,7 +228,8 @@ def _times(finished: Sequence[Participant], pay: Pay) -> Times:
 def _pages(people: Sequence[Participant], silent_since: float) -> tuple[PageStatus, ...]:
     """Every position on the way, up to the furthest that anybody has planned. Who found it full saw none, or did what
     was asked of them: they left nowhere."""
-    people = [person for person in people if person.state != "full" or person.consented_at is not None]
+    away = ("full", "took_another")
+    people = [person for person in people if person.state not in away or person.consented_at is not None]
     found = []
     for number in range(max((len(person.steps) for person in people), default=0)):
         participants = [person for person in people if person.page >= number and len(person.steps) > number]
