@@ -459,3 +459,14 @@ def test_time_and_pages_count_what_is_added(make):
     more = overview(make("rating", tables=GENDER + GOLD.replace("attention = 0", "attention = 2")))
     assert more.pages[0] == plain.pages[0] + 4
     assert more.minutes > plain.minutes
+
+
+def test_the_registration_names_a_questionnaire_and_keeps_its_words(make, published, monkeypatch):
+    """A registry is public, and the statements are their authors'."""
+    monkeypatch.setenv("EQLAB_DATA", str(published))
+    design = make("evoked", tables='[options]\ninstrument = "BDI"\n', arms=())
+    (measures,) = (one.answer for one in questions(design, PlanStanding(True, "", None, None)) if one.key == "measures")
+    assert "Beck Depression Inventory" in measures
+    labels = {text for scale in design.batches[0].trials[0].form.scales for _, text in scale.anchors}
+    assert len(labels) > 20
+    assert not any(text in measures for text in labels if len(text) > 12)

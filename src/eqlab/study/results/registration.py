@@ -84,9 +84,7 @@ def _measures(design: Design) -> str:
     lines, asks = [f"{title[:1].upper()}{title[1:]}."], getattr(benchmark, "asks", "")
     lines += [f"The headline is {headline}."] if headline else []
     trials = [trial for batch in design.batches for trial in batch.trials]
-    used = [
-        instrument(key) for key in sorted({str(one.key["instrument"]) for one in trials if "instrument" in one.key})
-    ]
+    used = [instrument(key) for key in sorted({str(trial.key.get("instrument", "")) for trial in trials} - {""})]
     lines += [f"Questionnaire: {one.name} ({one.key})." for one in used]
     for alike in grouped((_shape(trial.form), trial) for trial in trials).values():
         forms = grouped((_words(trial.form), trial.form) for trial in alike)
