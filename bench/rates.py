@@ -21,7 +21,7 @@ from jumping_clock import JumpingClock, loop_on
 from eqlab.core.errors import EqlabError
 from eqlab.core.trials import Message
 from eqlab.models import http, limiter
-from eqlab.models.chat import ChatRequest
+from eqlab.models.chat import ChatRequest, TransportError
 from eqlab.models.http import HttpChat
 from eqlab.models.transport import Transport
 from eqlab.models.wire.contract import Endpoint, Incoming, Outgoing
@@ -112,7 +112,7 @@ class Ended:
     refused: int
 
 
-def talks(make: Callable[[int], Server], told: bool, think: tuple[float, float] = (5.0, 11.0)) -> Ended:
+def talks(make: Callable[[int], Server], told: bool, status: int = 429, people: int = PEOPLE) -> Ended:
     """`make`: the server of each model; `told`: whether it says how long to wait."""
     clock = JumpingClock()
     loop = loop_on(clock)
@@ -130,7 +130,7 @@ def talks(make: Callable[[int], Server], told: bool, think: tuple[float, float] 
             wait = server(clock.now - begun)
             if wait is not None:
                 seen["refused"] += 1
-                return Incoming(429, {"Retry-After": str(int(wait) + 1)} if told else {}, REFUSED, 0.05)
+                return Incoming(status, {"Retry-After": str(int(wait) + 1)} if told else {}, REFUSED, 0.05)
             await asyncio.sleep(REPLY * draw.uniform(0.7, 1.3))
             return Incoming(200, {}, GOOD, REPLY)
 
@@ -139,17 +139,17 @@ def talks(make: Callable[[int], Server], told: bool, think: tuple[float, float] 
     async def person(own: HttpChat) -> None:
         await asyncio.sleep(draw.uniform(0, 8))
         while clock.now < begun + SECONDS:
-            question = ChatRequest((Message("user", "q"),), stands_alone=True, faults=2)
+            question = ChatRequest((Message("user", "q"),), stands_alone=True, faults=2, within=PATIENCE)
             try:
                 await asyncio.wait_for(own.ask(question), PATIENCE)
                 seen["replies"] += 1
-            except (TimeoutError, EqlabError):
+            except (TimeoutError, EqlabError, TransportError):
                 seen["faults"] += 1
-            await asyncio.sleep(draw.uniform(*think))
+            await asyncio.sleep(draw.uniform(5, 11))
 
     async def everybody() -> None:
         chats = [chat(number) for number in range(2)]
-        await asyncio.gather(*(person(chats[number % 2]) for number in range(PEOPLE)))
+        await asyncio.gather(*(person(chats[number % 2]) for number in range(people)))
 
     loop.run_until_complete(everybody())
     loop.close()
@@ -172,14 +172,24 @@ def _made(kind: Callable[[bool], Server], counts: bool, number: int) -> Server:
     return kind(counts)
 
 
+def without_room() -> Iterator[tuple[str, Callable[[int], Server]]]:
+    for share in (0.01, 0.03, 0.1):
+        yield f"has no room (503) for {100 * share:.0f} % at random", partial(at_random, share)
+    yield "one of the two has no room for three minutes", lambda number: free if number else outage(60, 240)
+
+
 def main() -> None:
     print("| server of each model | says how long to wait | replies | told of a fault | refused |")
     print("|---|---|---|---|---|", flush=True)
     for name, make in servers():
         for told in (False, True) if name != "refuses nothing" else (False,):
-            found = talks(make, told)
-            cells = (name, "yes" if told else "no", f"{found.replies:,}", found.faults, f"{found.refused:,}")
-            print(f"| {' | '.join(map(str, cells))} |", flush=True)
+            _line(name, "yes" if told else "no", talks(make, told))
+    for name, make in without_room():
+        _line(f"{name}; 64 people", "no", talks(make, False, 503, 64))
+
+
+def _line(name: str, told: str, found: Ended) -> None:
+    print(f"| {name} | {told} | {found.replies:,} | {found.faults} | {found.refused:,} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -181,12 +181,20 @@ def test_overload_halves_what_is_sent_at_once(server):
     async def main():
         transport = Transport(16, 5.0)
         chat = HttpChat(resolve("m", server.url), transport)
-        server.reply = lambda body, n: web.Response(status=503, headers={"Retry-After": "0"}) if n <= 5 else "hi"
+        limits = []
+
+        def reply(body, number):
+            limits.append(transport.paces["m"].limit)
+            return web.Response(status=503, headers={"Retry-After": "0"}) if number <= 16 else "hi"
+
+        server.reply = reply
         await asyncio.gather(*(chat.ask(HELLO) for _ in range(16)))
         await chat.close()
-        return transport.limiter.limit
+        return min(limits), transport.limiter.limit
 
-    assert asyncio.run(main()) < 16
+    least, whole = asyncio.run(main())
+    assert least < 16
+    assert whole == 16  # other models at the address are asked as before
 
 
 @pytest.mark.parametrize("count", ["7", float("nan"), -1, True, None, {}, 1e300])

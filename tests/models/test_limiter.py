@@ -31,13 +31,27 @@ def test_no_more_than_the_limit_at_once():
 
 def test_one_burst_of_refusals_halves_once():
     limiter = Limiter(64)
+    for _ in range(40):
+        limiter.take()
     for _ in range(50):
         limiter.overloaded()
-    assert limiter.limit == 32
+    assert limiter.limit == 20  # of what was under way
+
+
+def test_a_server_without_room_for_one_in_thirty_is_asked_as_before():
+    """Of 64 in flight a few were left, then one: refusals at random brought a run to an eighth of its speed."""
+    limiter, chance = Limiter(64), Random(1)
+    for _ in range(40):
+        limiter.take()
+    for _ in range(3000):
+        limiter._halved_at = float("-inf")
+        limiter.overloaded() if chance.random() < 1 / 30 else limiter.went_well()
+        assert limiter.limit > 40
 
 
 def test_never_below_one_and_back_to_the_top():
     limiter = Limiter(8)
+    limiter.take()
     for _ in range(10):
         limiter._halved_at = float("-inf")
         limiter.overloaded()
@@ -53,6 +67,7 @@ def test_an_outage_tells_neither_a_rate_nor_how_many_are_too_many(monkeypatch):
     monkeypatch.setattr("eqlab.models.limiter.time.monotonic", lambda: now[0])
     short, long = Limiter(8), Limiter(8)
     for limiter, seconds in ((short, 3.0), (long, 20.0)):
+        limiter.take()
         for _ in range(6):
             now[0] += seconds
             limiter.refused(now[0], pause=0.0)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from jumping_clock import JumpingClock, loop_on
+from msgspec import structs
 
 import eqlab.models.http as http
 import eqlab.models.limiter as limiter
@@ -143,6 +144,80 @@ def test_a_model_that_is_refused_holds_up_no_other_at_its_address(play):
     (count, took), _ = play(main)
     assert count == 80
     assert took < 5
+
+
+@pytest.mark.parametrize("headers", [{}, {"Retry-After": "30"}])
+def test_a_model_without_room_holds_up_no_other_at_its_address(play, headers):
+    """Two arms of a study: one model said 503 for minutes, and people of both were told of a fault."""
+
+    async def main(now):
+        shared = Transport(512, 60, 60, 60)
+
+        async def full(outgoing):
+            await asyncio.sleep(0.1)
+            return Incoming(503, headers, b'{"error": {"message": "overloaded"}}')
+
+        async def well(outgoing):
+            await asyncio.sleep(8)
+            return PLAIN
+
+        bad, good = (
+            HttpChat(Endpoint("http://x/v1", name), shared, post=post) for name, post in (("bad", full), ("good", well))
+        )
+
+        async def ask(chat):
+            question = structs.replace(prompted("q"), stands_alone=True, faults=2)
+            begun = now()
+            with contextlib.suppress(ModelError, TransportError):
+                await chat.ask(question)
+            return now() - begun
+
+        first = [asyncio.create_task(ask(bad)) for _ in range(20)]
+        await asyncio.sleep(1)
+        waits = await asyncio.gather(*(ask(good) for _ in range(20)))
+        await asyncio.gather(*first)
+        return max(waits)
+
+    assert play(main)[0] < 12
+
+
+def test_whose_turn_comes_too_late_leaves_it_to_the_next(play):
+    """Thirty who want a reply in a minute, of a model that takes one in six seconds and ten seconds for each: the
+    first in line had always waited too long, was sent all the same, and was cut."""
+    cut = []
+
+    async def main(now):
+        rate = Rate(now, 10, 60.0, window=False)
+
+        async def post(outgoing):
+            came = await rate(outgoing)
+            if came.status != 200:
+                return came
+            try:
+                await asyncio.sleep(10)
+            except asyncio.CancelledError:
+                cut.append(now())
+                raise
+            return structs.replace(came, latency=10.0)
+
+        chat = HttpChat(Endpoint("http://x/v1", "m"), Transport(512, 60, 60, 60), post=post)
+        replies = 0
+
+        async def person():
+            nonlocal replies
+            while now() < 600:
+                question = structs.replace(prompted("q"), stands_alone=True, faults=2, within=60.0)
+                with contextlib.suppress(TimeoutError, ModelError, TransportError):
+                    await asyncio.wait_for(chat.ask(question), 60)
+                    replies += 1
+                await asyncio.sleep(8)
+
+        await asyncio.gather(*(person() for _ in range(30)))
+        return replies
+
+    replies, _ = play(main)
+    assert replies > 80  # of about 100
+    assert len(cut) < 10
 
 
 def test_what_a_server_asks_for_is_kept(play):

@@ -3,6 +3,7 @@
 A user's settings have one meaning in every dialect (`max_tokens` is room for the answer everywhere); a thinking model's
 inline reasoning is separated from its answer, kept, and never parsed."""
 
+import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
@@ -53,6 +54,8 @@ class ChatRequest(msgspec.Struct, frozen=True):
     stands_alone: bool = False
     """A person's, to a model that others talk with too: it fails for itself, and what its words may have brought about
     is not learnt for others."""
+    within: float = math.inf
+    """Seconds for which somebody waits for the reply: it is not asked for when it could not come in time."""
     again: Callable[[], Awaitable[None]] | None = None
     """Awaited before the question is sent once more, for whatever reason. May raise LimitReached."""
 

@@ -55,6 +55,10 @@ _OPENED = 1.0
 """Seconds more in which a connection for another may be opened: one that is nearly there would be opened anew."""
 
 
+_LONGER = 1.3
+"""Times what replies have taken lately: one that may still come in time."""
+
+
 class Post(Protocol):
     """What carries a request: HTTP, or a library in this process."""
 
@@ -91,6 +95,8 @@ class HttpChat:
         """Set when the first request has its reply, or has had its time."""
         self._settled = False
         self._answered = False
+        self._usual = 0.0
+        """Seconds that its replies have taken lately."""
         self._hopeless: ModelError | None = None
         self._schema_worked = False
         self._warned = self._disbelieved = False
@@ -204,6 +210,7 @@ class HttpChat:
 
     async def _ask(self, request: ChatRequest) -> ChatReply:
         tries = _Tries(request.faults)
+        late = time.monotonic() + max(request.within / 4, request.within - _LONGER * self._usual)
         while True:
             if self._hopeless is not None and not request.stands_alone:
                 raise self._hopeless
@@ -211,7 +218,10 @@ class HttpChat:
                 await request.again()
             tries.sent = True
             if (started := self._pace.take()) is None:
-                started = await self._pace.acquire(self._nap)
+                try:
+                    started = await self._pace.acquire(self._nap, late)
+                except TimeoutError:
+                    raise TransportError("its turn came too late for a reply in time", tries.retries) from None
             try:
                 if self._limiter.take() is None:
                     await self._limiter.acquire(self._nap)
@@ -309,7 +319,7 @@ class HttpChat:
         if again.rate:
             self._pace.refused(started, wait)
         elif again.overload:
-            self._limiter.overloaded(wait or 0.0)
+            self._pace.overloaded(wait or 0.0)
         if again.timed_out:
             self._slow(outgoing)
         if again.timed_out and tries.timed_out >= _REPEATED:
@@ -424,6 +434,7 @@ class HttpChat:
         if self._streams_first and reply.latency < transport.timeouts.silence / 4:
             self._streams_first = False
             self._profile = replace(self._profile, streams=self._profile.thinks)
+        self._usual = reply.latency if first else 0.8 * self._usual + 0.2 * reply.latency
         reply = self._counted(request, reply)
         exhausted = min(window_wait(came.headers), LONGEST_WAIT)
         if exhausted:

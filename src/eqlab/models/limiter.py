@@ -8,6 +8,9 @@ from collections.abc import Awaitable, Callable
 Nap = Callable[[float], Awaitable[None]]
 _CALM = 1.0
 """Seconds between two halvings: one burst of refusals is one sign, not fifty."""
+_MANY, _MEMORY = 0.2, 20
+"""The share of about so many last replies that may tell of overload before less is asked at once: providers have no
+room for one question in a hundred at any hour, and that one is only asked again."""
 _SHORTEST_PAUSE, _LONG_PAUSE = 0.5, 15.0
 """Seconds for which everybody waits after a refusal; after minutes of nothing else twice the longest."""
 _FIRST_INTERVAL, _PROBING_INTERVAL, _LONGEST_INTERVAL = 0.1, 1.0, 30.0
@@ -46,6 +49,8 @@ class Limiter:
         """Until when the server itself has asked to wait; that tells nothing of its rate."""
         self._next = 0.0
         self._halved_at = float("-inf")
+        self._overload = 0.0
+        """The share of the last replies that told of it."""
         self._slowed_at = time.monotonic()
         self._good, self._waited = 0, 0.0
         """Requests that have gone well since the rate was last refused, and seconds in which somebody waited."""
@@ -55,12 +60,17 @@ class Limiter:
         self._bad_since: float | None = None
         """When the first request since the last good one was refused."""
 
-    async def acquire(self, nap: Nap = asyncio.sleep) -> float:
-        """Wait for one's turn, in line; returns when that was, which `refused` wants to know. `nap` sleeps."""
+    async def acquire(self, nap: Nap = asyncio.sleep, late: float = float("inf")) -> float:
+        """Wait for one's turn, in line; returns when that was, which `refused` wants to know. `nap` sleeps. Raises
+        TimeoutError for whom it comes `late`: the next in line has more of it."""
         async with self._line:
             began = time.monotonic()
             try:
-                while (started := self._take()) is None:
+                while True:
+                    if time.monotonic() > late:
+                        raise TimeoutError
+                    if (started := self._take()) is not None:
+                        return started
                     pause = self._free_at - time.monotonic()
                     if pause > 0:
                         await nap(min(pause + 0.001, _LOOK))
@@ -69,7 +79,6 @@ class Limiter:
                         await self._room_again.wait()
             finally:
                 self._waited += max(0.0, time.monotonic() - max(began, self._told_until))
-        return started
 
     def take(self) -> float | None:
         """One's turn, if nobody waits for it: when that was; None where one has to wait."""
@@ -99,14 +108,15 @@ class Limiter:
         self._room_again.set()
 
     def went_well(self, patience: float = float("inf")) -> None:
-        """One more at once for every round of requests that went well; a little faster, too. After more than `patience`
+        """One more at once, or less where some are still refused; a little faster, too. After more than `patience`
         seconds in which none did all at once: that was an outage, which tells neither a rate nor what is too much."""
         if self._bad_since is not None and time.monotonic() - self._bad_since > patience:
             self.limit, self.interval, self._pause = float(self.highest), 0.0, _SHORTEST_PAUSE / 2
         self._bad_since = None
         self._good += 1
+        self._overload *= 1 - 1 / _MEMORY
         if self.limit < self.highest:
-            self.limit = min(self.highest, self.limit + 1 / self.limit)
+            self.limit = min(self.highest, self.limit + max(0.0, 1 - self._overload / _MANY))
         if self.interval:
             self.interval *= _FASTER ** (min(1.0, _FEW / max(1, self._under_way)) if self.interval < 1 else 2)
             if self.interval < _NO_INTERVAL and not self._line.locked():
@@ -117,9 +127,10 @@ class Limiter:
         now = time.monotonic()
         self._bad_since = now if self._bad_since is None else self._bad_since
         self.pause(pause)
-        if now - self._halved_at >= _CALM:
-            self._halved_at = now
-            self.limit = max(1.0, self.limit / 2)
+        self._overload += (1 - self._overload) / _MEMORY
+        if self._overload > _MANY and now - self._halved_at >= _CALM:
+            self._halved_at, self._overload = now, 0.0
+            self.limit = max(1.0, min(self.limit, self._under_way) / 2)
 
     def refused(self, started: float, pause: float | None = None) -> None:
         """The server refused a request of that moment for its rate; it may have said how long to wait."""

@@ -317,7 +317,7 @@ class Conversations:
         """Count what a session takes. `again` is awaited before a further request is sent."""
         budget = budget_of(self.study, self.models.values())
         subject, chat = session.model.subject, session.chat
-        hurried = _Hurried(chat, lambda request: again(budget.worst(subject, chat, request)))
+        hurried = _Hurried(chat, lambda request: again(budget.worst(subject, chat, request)), self.terms.patience)
         session.chat = Metered(hurried, subject, budget)
         session.seats = {seat: (model, session.chat) for seat, (model, _) in session.seats.items()}
         return lambda: budget.spent
@@ -372,8 +372,8 @@ class _Hurried:
     """A model that is asked one question for somebody who waits: few tries, each after the first announced, and nothing
     that comes of it is anybody else's."""
 
-    def __init__(self, chat: Chat, again: Callable[[ChatRequest], Awaitable[None]]) -> None:
-        self._chat, self._again = chat, again
+    def __init__(self, chat: Chat, again: Callable[[ChatRequest], Awaitable[None]], patience: float) -> None:
+        self._chat, self._again, self._until = chat, again, time.monotonic() + patience
         self._asked = False
 
     def __getattr__(self, name: str) -> Any:
@@ -384,5 +384,6 @@ class _Hurried:
             await self._again(request)
         self._asked = True
         few = min(request.faults, _FAULTS)
-        own = structs.replace(request, faults=few, stands_alone=True, again=lambda: self._again(request))
+        left = max(0.0, self._until - time.monotonic())
+        own = structs.replace(request, faults=few, stands_alone=True, within=left, again=lambda: self._again(request))
         return await self._chat.ask(own)
