@@ -198,6 +198,35 @@ def test_alerts_reach_a_web_hook_and_a_command(tmp_path):
     assert (tmp_path / "mail").read_text() == "small: Every place is done (2).\n"
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_an_address_that_has_moved_has_heard_nothing(status):
+    """A client that follows comes with a GET and without the words; any web page says 200 to that."""
+    came = []
+
+    class Moved(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/new")
+            self.end_headers()
+
+        def do_GET(self):
+            came.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Moved)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    (tell,) = tellers(f"http://127.0.0.1:{server.server_port}/hook", "")
+    assert tell(Alert("small", "done", "Every place is done.")) is False
+    server.shutdown()
+    server.server_close()
+    assert came == []
+
+
 def test_an_alert_that_could_not_be_sent_is_sent_later_with_a_count(make_participation):
     participation = make_participation(arms=("a",), batches=1)
     take(participation, participation.arrive("h", "en"))

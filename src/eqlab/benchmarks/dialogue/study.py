@@ -256,7 +256,7 @@ class TalkStudy:
 
     def power(self, design: Design) -> str:
         people = min(design.sizes.values())
-        if len(design.arms) > 1 and terms_of(design.study).person == "listener":
+        if terms_of(design.study).person == "listener":
             return "Nothing is compared where people listen: no power is said of it."
         if len(design.arms) < 2 or people < 2:
             return ""

@@ -2,6 +2,7 @@
 
 EQ-Bench with people: dialogues, each with four emotions to rate from 0 to 10, asked once."""
 
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -168,6 +169,10 @@ WORDS: Mapping[str, str] = {
 """Around our own items; published questions ask in their own words."""
 
 
+SD_DIALOGUES = 15.4
+"""In points: the part of the published scores' variance that is the dialogues' own (54 models, `research items`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class EqBenchStudy:
     words: Mapping[str, str] = field(default_factory=lambda: WORDS)
@@ -213,6 +218,24 @@ class EqBenchStudy:
 
     def warnings(self, design: "Design") -> Iterable[str]:
         return ()
+
+    def power(self, design: "Design") -> str:
+        """Its interval is for other people and other dialogues: more of the first alone do not narrow it for ever."""
+        from eqlab.analysis.special import stdtrit
+
+        people = sum(design.sizes.values())
+        dialogues = len({trial.items for batch in design.batches for trial in batch.trials})
+        if min(people, dialogues) < 2:
+            return "One person, or one dialogue, cannot tell how others differ."
+        level = 1 - design.study.analysis.alpha / 2
+        own = float(stdtrit(people - 1, level)) / math.sqrt(people)
+        least = float(stdtrit(dialogues - 1, level)) * SD_DIALOGUES / math.sqrt(dialogues)
+        return (
+            f"With {people} people, the mean on these {dialogues} dialogues is known to within ±{own:.2f} SD of people."
+            f" The result's {200 * level - 100:g} % interval is for other dialogues too: ±{least:.1f} points at best, "
+            f"however many people, if they differ by an SD of {SD_DIALOGUES:g} points, as the published ones do for "
+            "models."
+        )
 
     def simulated(self, design: "Design", truth: "Truth", seed: int) -> "Readers":
         return Readers(truth)

@@ -11,6 +11,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.design import Design, Step, StepKind, steps_from_json
 from eqlab.core.errors import StoreError
+from eqlab.core.results import Estimate
 from eqlab.core.runs import PERSON, is_simulated
 from eqlab.core.text import value_of
 from eqlab.core.trials import Trial
@@ -371,16 +372,23 @@ def with_feedback(text: str, participation: Participation, person: str) -> str:
         if (trial := design.trials.get(key)) is not None and trial.benchmark == config.name
     ]
     result = scored_result(f"{PERSON}{person}", config, scored) if scored else None
-    place = result.percentile if result else None
-    known = place is not None and place.value is not None
+    place = result.percentile if result and result.percentile and result.percentile.value is not None else None
     told = (
         value_of(result.headline) if result else "–",
-        value_of(place) if place is not None and known else "–",  # "at most" would be English on every page
-        f"{place.n:,}" if place is not None and known else "–",
+        _above(place) if place else "–",
+        f"{place.n:,}" if place else "–",
     )
     for name, words in zip(FEEDBACK, told, strict=True):
         text = text.replace(name, words)
     return text
+
+
+def _above(place: Estimate) -> str:
+    """Without a word: it stands in a text of any language."""
+    beyond = {"at least": "≥ ", "at most": "≤ "}
+    sign = next((sign for words, sign in beyond.items() if place.note.startswith(words)), "")
+    known = place.low is not None and place.high is not None and not sign
+    return f"{sign}{value_of(place)}{f' ({place.low:.0f}–{place.high:.0f})' if known else ''}"
 
 
 # -- how carefully a person took part; what follows from it is the analysis plan's affair, never the server's ----------

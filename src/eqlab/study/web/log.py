@@ -203,11 +203,18 @@ def tellers(url: str, command: str) -> list[Callable[[Alert], bool]]:
     return [*ways, partial(_run, words)] if words else ways
 
 
+class _NotElsewhere(urllib.request.HTTPRedirectHandler):
+    """Who is sent elsewhere with what they bring comes there with empty hands, and is made welcome."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
 def _post(url: str, alert: Alert) -> bool:
     body = json.dumps({"study": alert.study, "about": alert.about, "text": f"{alert.study}: {alert.text}"}).encode()
     request = urllib.request.Request(url, body, {"content-type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=10):
+        with urllib.request.build_opener(_NotElsewhere).open(request, timeout=10):
             return True
     except (HTTPException, OSError, ValueError) as error:
         say(logging.WARNING, "an alert was not delivered", error=type(error).__name__)
