@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import eqlab as api
+
 
 def world(body, number):
     prompt = body["messages"][-1]["content"]
@@ -180,3 +182,51 @@ def test_calibrating_against_a_study_of_ones_own(eqlab, server, tmp_path):
     assert "--against is for a calibration" in refused.err
     nobody = eqlab("judge", "calibrate", "j", "--against", "last", "--base-url", server.url)
     assert "holds no ratings of replies by people" in nobody.err
+
+
+def table(path, raters, good):
+    """Three replies by each of two arms; these raters find those of one of them good."""
+    rows = [
+        f"{rater},{arm},afraid-{number},{'good' if arm == good else 'bad'},{arm} words {number}"
+        for rater in raters
+        for number in range(1, 4)
+        for arm in ("warm", "cold")
+    ]
+    path.write_text("\n".join(["rater,arm,prompt,rating,reply", *rows]))
+
+
+def test_a_calibration_is_of_the_people_it_is_held_against_alone(eqlab, server, tmp_path):
+    """Another panel's ratings of the same replies came into it, and into one that had been made before."""
+    server.reply = lambda body, n: "Good" if "warm words" in body["messages"][-1]["content"] else "Bad"
+    table(tmp_path / "uk.csv", ("a", "b", "c"), "warm")
+    table(tmp_path / "de.csv", ("d", "e", "f"), "cold")
+    found = []
+    for name in ("uk", "de"):
+        run = json.loads(eqlab("ratings", "import", f"{name}.csv", "--json").out)["run"]
+        eqlab("judge", "calibrate", "j", "--against", run, "--base-url", server.url)
+        found.append(json.loads(eqlab("runs", "--json").out)[0]["run"])
+    with api.open_store() as store:
+        for run, agreement in zip(found, (1.0, -1.0), strict=True):
+            (result,) = api.results(store, run)
+            kappa = next(one for one in result.estimates if one.name == "quadratic kappa")
+            assert (round(kappa.value, 6), kappa.n) == (agreement, 18)
+
+
+def test_a_corrected_table_takes_the_place_of_the_one_of_its_name(eqlab, server, tmp_path):
+    """Coded the wrong way round, then imported again: both counted, in every judge's result."""
+    server.reply = lambda body, n: "Good" if "warm words" in body["messages"][-1]["content"] else "Bad"
+    for good in ("cold", "warm"):
+        table(tmp_path / "r.csv", ("a", "b", "c"), good)
+        done = eqlab("ratings", "import", "r.csv", "--name", "pilot")
+    assert "It takes the place of run" in " ".join(done.out.split())
+    (tmp_path / "replies.csv").write_text(
+        "arm,prompt,reply\n"
+        + "\n".join(f"{arm},afraid-{number},{arm} words {number}" for number in range(1, 4) for arm in ("warm", "cold"))
+    )
+    eqlab("judge", "j", "--on", "replies.csv", "--base-url", server.url)
+    with api.open_store() as store:
+        (result,) = api.results(store, "last")
+    assert result.rules["calibration_pairs"] == 18
+    table(tmp_path / "r.csv", ("a", "b", "c"), "cold")
+    refused = eqlab("ratings", "import", "r.csv", "--name", "pilot")
+    assert (refused.code, "Give these another --name" in " ".join(refused.err.split())) == (1, True)

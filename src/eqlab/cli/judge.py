@@ -342,7 +342,8 @@ def import_file(
 ) -> None:
     """Import people's ratings: 1, 2, 3 or bad, okay, good; every bad row is reported and left out.
 
-    Raters' ids are hashed on reading and stored nowhere. The same file again changes nothing."""
+    Raters' ids are hashed on reading and stored nowhere. The same file again changes nothing; another
+    under the same name takes its place."""
     from eqlab.cli.output import errors, print_json, print_table, say
     from eqlab.cli.results import print_results, result_json
     from eqlab.publish.report.write import write_results
@@ -370,6 +371,7 @@ def import_file(
                 "new": done.new,
                 "raters": done.raters,
                 "bad": [{"line": bad.line, "reason": bad.reason} for bad in done.bad],
+                "replaced": done.replaced,
                 "results": [result_json(result) for result in found],
             }
         )
@@ -378,6 +380,8 @@ def import_file(
         f"{many(done.taken, 'rating')} of {many(done.raters, 'person', 'people')} ({done.new} new, "
         f"{many(len(done.bad), 'row')} left out): run {done.run}"
     )
+    if done.replaced:
+        say(f"It takes the place of run {done.replaced}, which was imported under the same name.")
     print_results(found)
     for result in found:
         for table in result.tables[:3]:

@@ -21,6 +21,7 @@ from eqlab.core.plural import many
 from eqlab.core.runs import PEOPLE, RunConfig
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
+from eqlab.runs.context import Known
 from eqlab.runs.identity import configured, provenance
 from eqlab.runs.judge import known_prompts, read_file
 from eqlab.store.store import Store
@@ -40,10 +41,13 @@ class Import:
     """Those that were not there before."""
     raters: int
     bad: tuple[BadRow, ...]
+    replaced: str
+    """The run of this name that counts no more beside it."""
 
 
 def import_ratings(store: Store, path: Path, name: str, data: Path | None = None) -> Import:
-    """Read a file of ratings into the store. The same file under the same name changes nothing."""
+    """Read a file of ratings into the store. The same file under the same name changes nothing; another takes the place
+    of the one that had the name, wherever people's ratings are looked for."""
     content = read_file(path)
     key = rater_key()
     found, bad = read_ratings(content, path.name, Prompts(known_prompts(data)), lambda rater: hashed(rater, key))
@@ -54,10 +58,23 @@ def import_ratings(store: Store, path: Path, name: str, data: Path | None = None
         )
     config = ratings_run(content, name)
     planned = [(f"person:{rating.rater}", single(rating.reply), rating) for rating in found]
+    before = imported_as(store, name)
+    if config.id in before[1:]:
+        raise StoreError(
+            f"Other ratings were imported as '{name}' since (run {before[0]}), and take the place of these.",
+            "Give these another --name.",
+        )
     with run_lock(store, config.id):
         store.begin_run(config, _plan(planned), provenance({}))
         new = _add_missing(store, config.id, planned)
-    return Import(config.id, len(found), new, len({rating.rater for rating in found}), tuple(bad))
+    replaced = next((run for run in before if run != config.id), "")
+    return Import(config.id, len(found), new, len({rating.rater for rating in found}), tuple(bad), replaced)
+
+
+def imported_as(store: Store, name: str) -> list[str]:
+    """The runs of this name, newest first."""
+    configs = Known(store).runs()
+    return [one.id for one in configs if any(asked.options.get("imported_as") == name for asked in one.benchmarks)]
 
 
 def ratings_run(content: bytes, name: str) -> RunConfig:

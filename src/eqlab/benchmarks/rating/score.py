@@ -45,7 +45,7 @@ def judged_beside_people(
     typed = RatingOptions.of(options)
     if typed.pairwise:
         scored = with_choices(scored, context.once("people's choices", lambda: people_choices(context)))
-    else:
+    elif typed.purpose != "calibration":  # which brings its people along, and is of these alone
         scored = with_people(scored, context.once("people's ratings", lambda: people_ratings(context)))
     found = result(model.subject, rated(scored), options)
     if model.spec == "embedded":
@@ -63,19 +63,27 @@ People = Mapping[tuple[str, str, str], list[Scaled]]
 
 
 def people_ratings(context: Context) -> People:
-    """Every rating that people have given to replies whose text is known, in all runs of the store."""
+    """Every rating that people have given to replies whose text is known, in all runs of the store; of a rater's
+    ratings of one reply in several runs those of the newest."""
     found: dict[tuple[str, str, str], list[Scaled]] = {}
-    for reply in _rated_by_people(context):
+    rated_in: dict[tuple[object, ...], str] = {}
+    for run, reply in _rated_by_people(context):
         if reply.trial.condition != PAIRWISE and reply.key.get("reply"):
             place = (reply.trial.condition, reply.prompt, str(reply.key["reply"]))
-            found.setdefault(place, []).extend(scaled(reply))
+            own = [one for one in scaled(reply) if rated_in.setdefault((*place, one[0], one[1].key), run) == run]
+            found.setdefault(place, []).extend(own)
     return found
 
 
-def _rated_by_people(context: Context) -> Iterator[RatedReply]:
+def _rated_by_people(context: Context) -> Iterator[tuple[str, RatedReply]]:
+    """With their runs, newest first. A table that was imported once more under its name takes the old one's place."""
+    imported: set[str] = set()
     for run in context.others():
-        if not run.config.models:
-            yield from rated(run.scored(PEOPLE))
+        name = str(run.asked.options.get("imported_as", ""))
+        if not run.config.models and name not in imported:
+            imported |= {name} - {""}
+            for reply in rated(run.scored(PEOPLE)):
+                yield run.config.id, reply
 
 
 def scaled(reply: RatedReply) -> Iterator[Scaled]:
@@ -91,18 +99,17 @@ def same_scale(scale: Scale, other: Scale) -> bool:
 
 
 def with_people(scored: Iterable[Scored], people: People) -> Iterator[Scored]:
-    """Trials that know what people said of the same reply to the same prompt. A calibration brings its people along."""
+    """Trials that know what people said of the same reply to the same prompt."""
     for one in scored:
         trial, key = one.trial, one.trial.key
         name = "human_scales" if trial.condition == SCALES else "human"
-        there = {tuple(rating[:-1]) for rating in key.get(name, ())}
-        more = []
-        for rater, scale, value in people.get((trial.condition, key["prompt"], key["reply"]), ()):
-            who = (rater, scale.key) if trial.condition == SCALES else (rater,)
-            if who not in there and any(same_scale(scale, asked) for asked in trial.form.scales):
-                more.append([*who, value])
-        if more:
-            one = structs.replace(one, trial=replace(trial, key={**key, name: [*key.get(name, ()), *more]}))
+        found = [
+            [*((rater, scale.key) if trial.condition == SCALES else (rater,)), value]
+            for rater, scale, value in people.get((trial.condition, key["prompt"], key["reply"]), ())
+            if any(same_scale(scale, asked) for asked in trial.form.scales)
+        ]
+        if found:
+            one = structs.replace(one, trial=replace(trial, key={**key, name: found}))
         yield one
 
 
@@ -113,7 +120,7 @@ Choices = Mapping[tuple[str, frozenset[str]], list[tuple[str, str, float]]]
 def people_choices(context: Context) -> Choices:
     """Every choice of people between two replies whose texts are known."""
     found: dict[tuple[str, frozenset[str]], list[tuple[str, str, float]]] = {}
-    for reply in _rated_by_people(context):
+    for _, reply in _rated_by_people(context):
         if reply.trial.condition == PAIRWISE and (points := reply.first_points) is not None:
             first, second = (str(text) for text in reply.key["replies"])
             found.setdefault((reply.prompt, frozenset((first, second))), []).append((reply.rater, first, points))
