@@ -349,6 +349,18 @@ def test_quotas_are_balanced_over_the_arms_and_end_with_their_number(make):
     assert set(ended["Another"]) <= {"full"}
 
 
+def test_strata_share_the_batches_of_an_arm(make):
+    """Each had an order of its own: situations were given twice while others had nobody."""
+    quota = f'{GENDER}\n[quota]\nquestion = "gender"\nplaces = {{ "Woman" = 30, "Man" = 30 }}\n'
+    design = make("evoked", tables=quota, arms=())
+    sizes = Counter(batch.arm for batch in design.batches)
+    given = defaultdict(Counter)
+    for place in design.places():
+        given[place.arm][place.batch] += 1
+    for arm, batches in given.items():
+        assert len(batches) == min(batches.total(), sizes[arm])
+
+
 @pytest.mark.parametrize(("kind", "arms"), [("pairwise", ("a", "b")), ("evoked", ())])
 def test_what_a_study_can_find_follows_its_quotas(make, kind, arms):
     """Twenty places and six hundred had the same sentence, and the same registration."""

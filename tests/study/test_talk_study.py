@@ -6,12 +6,15 @@ from dataclasses import replace
 import pytest
 from talk_case import talk_design, talk_text
 
-from eqlab.benchmarks.dialogue.people_result import contrasts, people_result
+from eqlab.benchmarks.dialogue.people_result import RATED, contrasts, people_result, ratings_of
 from eqlab.benchmarks.dialogue.talked import talks_of
 from eqlab.comparison.speakers import Talk, compare_speakers, talks_in
 from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Scored
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.forms import Form, Scale
 from eqlab.core.studied import PeopleResult, Truth
+from eqlab.core.trials import Trial
 from eqlab.store.store import Store
 from eqlab.study.build_design import design_of
 from eqlab.study.file import read_study
@@ -194,6 +197,14 @@ def test_people_who_listen_give_the_human_level(design):
         "How people rated the whole",
     }
     assert len(result.transcripts) == 60
+
+
+def test_a_reversed_scale_of_the_whole_is_named_as_it_is_read():
+    scale = Scale("cold", "How cold?", 1, 5, reverse=True)
+    trial = Trial("dialogue", ("whole",), RATED, "", Form((scale,)), "", key={"arm": "heron"})
+    answer = Answer("r", trial.id, "person:1", 0, 1, "", "ok", {"cold": 1})
+    (rating,) = ratings_of([Scored(trial, 0, (answer,))])
+    assert (rating.scale, rating.value) == ("cold (turned round)", 5)
 
 
 def test_people_who_speak_are_compared_by_listener(design):

@@ -15,7 +15,7 @@ HOOK = b"hook-secret"
 
 
 def signed(body, stamp, secret=HOOK):
-    text = json.dumps(body).encode()
+    text = body if isinstance(body, bytes) else json.dumps(body).encode()
     signature = base64.b64encode(hmac.new(secret, str(stamp).encode() + text, hashlib.sha256).digest()).decode()
     return text, {"X-Prolific-Request-Timestamp": str(stamp), "X-Prolific-Request-Signature": signature}
 
@@ -45,6 +45,8 @@ def test_returned_submission_gives_the_place_back_once(make_site):
     assert tell(message(), panel="sona").status_code == 404
     assert tell(message(status="APPROVED")).json() == {"outcome": "ignored"}
     assert tell(["no", "message"]).json() == {"outcome": "ignored"}
+    assert tell({**message("nobody"), "resource_id": "\ud800"}, "").json() == {"outcome": "ignored"}
+    assert tell(b"[" * 30_000).json() == {"outcome": "ignored"}
     assert [row.state for row in rows(site, places)] == ["held"]
     assert tell(message(person=" p-1 ")).json() == {"outcome": "released"}
     assert [row.state for row in rows(site, places)] == ["open"]

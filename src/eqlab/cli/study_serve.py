@@ -54,7 +54,10 @@ def serve(
     alert_command: Annotated[
         str,
         typer.Option(
-            "--alert-command", metavar="COMMAND", help="Give alerts to this command, e.g. mail.", show_default="none"
+            "--alert-command",
+            metavar="COMMAND",
+            help="Give alerts to this command, e.g. mail; no shell reads it.",
+            show_default="none",
         ),
     ] = "",
     store: StoreFlag = "",

@@ -144,11 +144,11 @@ class Design:
 
     def _planned_places(self) -> Iterator[Place]:
         """Stratum by stratum in permuted blocks: each arm is in a block equally often, until its places are given out
-        or the stratum's quota is full."""
-        number = 0
+        or the stratum's quota is full. Every batch has its turn before any has it again, whatever the stratum."""
+        number, queues = 0, dict[str, Iterator[int]]()
         for stratum, quota in self.quotas:
             draw = random.Random(f"{self.study.seed} {stratum}")
-            queues = {arm: self._queue(arm, draw) for arm in self.arms}
+            queues = queues or {arm: self._queue(arm, draw) for arm in self.arms}
             left = dict.fromkeys(self.arms, quota) if quota is not None else self._own_places()
             wanted = sum(left.values()) if quota is None else quota
             while wanted:

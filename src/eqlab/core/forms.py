@@ -29,6 +29,14 @@ class Scale:
     def holds(self, value: float) -> bool:
         return self.low <= value <= self.high
 
+    @property
+    def named(self) -> str:
+        """As its ratings are read in every table: more is better."""
+        return f"{self.key} (turned round)" if self.reverse else self.key
+
+    def turned(self, value: int) -> int:
+        return self.low + self.high - value if self.reverse else value
+
 
 @dataclass(frozen=True, slots=True)
 class Several:

@@ -162,7 +162,7 @@ def _about_pay(study: Study, minutes: float) -> Iterator[str]:
     if study.panel.person and not pay.fee:
         yield "pay.fee is 0: write what the panel charges on top of the reward, as a share of it (0.333 is 33.3 %)."
     hourly = pay.reward / minutes * 60
-    if hourly < pay.per_hour:
+    if round(hourly, 2) < pay.per_hour:
         yield (
             f"{pay.reward:.2f} {pay.currency} for about {minutes:.0f} minutes is {hourly:.2f} an hour, less than the "
             f"{pay.per_hour:.2f} aimed at: pay {fair_reward(study, minutes):.2f}."

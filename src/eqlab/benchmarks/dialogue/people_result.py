@@ -212,8 +212,8 @@ def ratings_of(scored: Sequence[Scored]) -> list[TalkRating]:
         for scale in one.trial.form.scales:
             value = answer.values.get(scale.key)
             if isinstance(value, int):
-                turned = scale.low + scale.high - value if scale.reverse else value
-                ratings.append(TalkRating(str(one.trial.key["arm"]), answer.subject, scale.key, turned))
+                rating = TalkRating(str(one.trial.key["arm"]), answer.subject, scale.named, scale.turned(value))
+                ratings.append(rating)
     return ratings
 
 
@@ -225,7 +225,7 @@ def ratings_table(ratings: Sequence[TalkRating], arms: Sequence[str]) -> Table:
                 (rating.person, rating.value) for rating in ratings if (rating.scale, rating.arm) == (scale, arm)
             )
             rows.append((scale, arm, mean_estimate("mean", list(people.values())), len(people)))
-    note = "One value a person; reverse-keyed scales are turned round."
+    note = "One value a person. A reverse-keyed scale is turned round: more is better."
     return Table("How people rated the whole", ("scale", "arm", "mean", "people"), tuple(rows), note)
 
 
@@ -250,10 +250,13 @@ def _sentence(talks: Sequence[Talked], felt: Sequence[Talked], people: int, spea
 
 def _caveats(talks: Sequence[Talked], speaking: bool) -> tuple[str, ...]:
     said = []
+    left = sum(talk.end == "left" for talk in talks)
     unfelt = sum(talk.end == "left" and talk.final is None for talk in talks)
     for end, words in (
-        ("left", "were closed by the person without a word about it; they count with the last feeling that was told"
-                 + (f", but for {unfelt} in which none was told after a reply: no score" if unfelt else "")),
+        ("left", "were closed by the person without a word about it; "
+                 + ("no feeling was told after a reply: no score" if unfelt == left else
+                    "they count with the last feeling that was told"
+                    + (f", but for {unfelt} in which none was told after a reply: no score" if unfelt else ""))),
         ("down", "ended because the model did not answer; they have no score"),
         ("silence", "ended because the model gave no reply that could be shown, or its provider refused; they count as "
                     "failures, with what the person felt then"),

@@ -36,7 +36,6 @@ from eqlab.benchmarks.rating.rated import (
     arms_of,
     counted,
     given,
-    named,
     snapshots,
     unread_caveats,
 )
@@ -246,7 +245,7 @@ def _overall_sentence(
     best = best_first[0][0]
     means = {key: fmean(own[best].values()) for key, own in by_scale.items() if own.get(best)}
     if len(scales) > 1 and len(means) == len(scales):
-        place = {named(scale): (means[scale.key] - scale.low) / (scale.high - scale.low) for scale in scales}
+        place = {scale.named: (means[scale.key] - scale.low) / (scale.high - scale.low) for scale in scales}
         strong, weak = max(place, key=lambda key: place[key]), min(place, key=lambda key: place[key])
         if strong != weak:
             text += f" {best} is strongest in {strong} and weakest in {weak}."
@@ -256,11 +255,11 @@ def _overall_sentence(
 def _means_table(scales: Sequence[Scale], by_scale: Mapping[str, Points], arms: Sequence[str]) -> Table:
     rows = tuple(
         (
-            named(scale),
+            scale.named,
             f"{scale.low}–{scale.high}",
             arm,
             mean_estimate(
-                f"{named(scale)}, {arm}", list(by_scale[scale.key].get(arm, {}).values()), bounds=_ends(scale)
+                f"{scale.named}, {arm}", list(by_scale[scale.key].get(arm, {}).values()), bounds=_ends(scale)
             ),
         )
         for scale in scales
@@ -279,7 +278,7 @@ def _gap_table(
 ) -> Table:
     rows: list[tuple[str | Estimate, ...]] = [("overall, 0 to 100", *gap) for gap in overall]
     for scale in scales:
-        rows += [(named(scale), *gap) for gap in _gaps(named(scale), by_scale[scale.key], arms, bounds=_ends(scale))]
+        rows += [(scale.named, *gap) for gap in _gaps(scale.named, by_scale[scale.key], arms, bounds=_ends(scale))]
     return Table(
         "Differences (judge-only)",
         ("scale", "replies by", "against", "difference"),
@@ -333,7 +332,7 @@ def correlation_table(scales: Sequence[Scale], on: Mapping[str, Sequence[GivenRa
     for one, other in combinations(scales, 2):
         both = sorted(replies[one.key] & replies[other.key])
         first, second = (np.array([means[scale.key][arm][prompt] for arm, prompt in both]) for scale in (one, other))
-        rows.append((named(one), named(other), pearson("r", first, second, lost=lost)))
+        rows.append((one.named, other.named, pearson("r", first, second, lost=lost)))
     return Table(
         "How the scales go together",
         ("scale", "with", "r of replies' mean ratings"),

@@ -24,7 +24,7 @@ from eqlab.analysis.panel import (
 )
 from eqlab.analysis.panel import PanelRatings as Panel
 from eqlab.benchmarks.rating.calibration import family
-from eqlab.benchmarks.rating.rated import HUMAN, RatedReply, named, snapshots
+from eqlab.benchmarks.rating.rated import HUMAN, RatedReply, snapshots
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted, level_of, preferred_pairs, strengths_tables
 from eqlab.benchmarks.rating.trials import RATING, RatingOptions
 from eqlab.core import answers
@@ -91,7 +91,7 @@ def rubric_panel(given: Given, title: str) -> Result | None:
         Table(
             f"{title}, scale by scale",
             ("scale", *(column.split(", ")[0] for column in tables[0][1].titles)),
-            tuple((named(scale), *row) for scale, table in tables for row in table.rows),
+            tuple((scale.named, *row) for scale, table in tables for row in table.rows),
             tables[0][1].note,
         )
         for title, tables in parts.items()

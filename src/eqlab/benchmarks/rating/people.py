@@ -52,7 +52,6 @@ from eqlab.benchmarks.rating.rated import (
     RatedReply,
     arms_of,
     given,
-    named,
     unread_caveats,
 )
 from eqlab.benchmarks.rating.trials import RatingOptions
@@ -85,10 +84,10 @@ def scale_contrasts(
     keys: list[str] = []
     notes = []
     for scale in scales:
-        own, why = contrasts_of(given(ratings, scale), reference, f"{named(scale)}: ", alpha)
+        own, why = contrasts_of(given(ratings, scale), reference, f"{scale.named}: ", alpha)
         found += own
-        keys += [named(scale)] * len(own)
-        notes.append(f"{named(scale)}: {why}")
+        keys += [scale.named] * len(own)
+        notes.append(f"{scale.named}: {why}")
     contrasts = corrected(found, planned * len(scales))
     table = planned_table(contrasts, " ".join(notes), alpha)
     return contrasts, replace(
@@ -590,9 +589,9 @@ def on_scales(ratings: Sequence[RatedReply], scales: Sequence[Scale], reference:
         for arm in shares.arms:
             gap = None
             if arm != shares.arms[0]:
-                gap = shares.mean_gap(arm, shares.arms[0], f"{named(scale)}: {arm} − {shares.arms[0]}")
+                gap = shares.mean_gap(arm, shares.arms[0], f"{scale.named}: {arm} − {shares.arms[0]}")
                 gaps.append(gap)
-            means.append((named(scale), f"{scale.low}–{scale.high}", arm, shares.mean(arm), gap))
+            means.append((scale.named, f"{scale.low}–{scale.high}", arm, shares.mean(arm), gap))
     raters = len({rating.rater for own in on.values() for rating in own})
     first, span = scales[0], float(scales[0].high - scales[0].low)
     return Outcome(

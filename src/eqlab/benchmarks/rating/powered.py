@@ -13,7 +13,7 @@ from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ppi import Arm, PpiMean, ppi_difference, ppi_mean, ppi_wins
 from eqlab.analysis.two_samples import describe, welch_comparison
-from eqlab.benchmarks.rating.rated import GOOD, RatedReply, named
+from eqlab.benchmarks.rating.rated import GOOD, RatedReply
 from eqlab.benchmarks.rating.trials import RATING
 from eqlab.core.forms import Scale
 from eqlab.core.results import Estimate, Table
@@ -195,12 +195,12 @@ def scale_tables(ratings: Sequence[RatedReply], scales: Sequence[Scale], arms: S
         own = {arm: data for arm in arms if (data := powered_arm(ratings, arm, scale, float)) is not None}
         for arm, data in own.items():
             mean = _mean(data)
-            estimate = _points(f"{named(scale)} among people, {arm}", mean)
-            means.append((named(scale), arm, estimate, mean.human_only, mean.n_judged, mean.gain))
+            estimate = _points(f"{scale.named} among people, {arm}", mean)
+            means.append((scale.named, arm, estimate, mean.human_only, mean.n_judged, mean.gain))
         for reference, arm in combinations(own, 2):
             gap = ppi_difference(own[arm], own[reference])
-            estimate = _points(f"{named(scale)} among people, {arm} − {reference}", gap)
-            gaps.append((named(scale), arm, reference, estimate, gap.human_only, gap.gain))
+            estimate = _points(f"{scale.named} among people, {arm} − {reference}", gap)
+            gaps.append((scale.named, arm, reference, estimate, gap.human_only, gap.gain))
     if not means:
         return ()
     table = Table(

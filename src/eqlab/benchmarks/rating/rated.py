@@ -55,11 +55,11 @@ class RatedReply:
     def on(self, scale: Scale) -> int | None:
         """The rating on one scale, turned round where it is reverse-keyed: more is always better."""
         value = self.values.get(scale.key)
-        return None if value is None else _turned(value, scale)
+        return None if value is None else scale.turned(value)
 
     def people_on(self, scale: Scale) -> list[tuple[str, int]]:
         """(rater, rating) of people who rated the same reply on the same scale; more is better."""
-        return [(rater, _turned(value, scale)) for rater, value in self._people(scale)]
+        return [(rater, scale.turned(value)) for rater, value in self._people(scale)]
 
     def _people(self, scale: Scale) -> Iterator[tuple[str, int]]:
         if self.trial.condition == SCALES:
@@ -185,15 +185,6 @@ def _percent(value: float, scale: Scale) -> float:
     """Where a value stands on its scale, from 0 to 100, more being better."""
     placed = 100 * (value - scale.low) / (scale.high - scale.low)
     return 100 - placed if scale.reverse else placed
-
-
-def named(scale: Scale) -> str:
-    """The scale as its ratings are read everywhere: more is better."""
-    return f"{scale.key} (turned round)" if scale.reverse else scale.key
-
-
-def _turned(value: int, scale: Scale) -> int:
-    return scale.low + scale.high - value if scale.reverse else value
 
 
 HUMAN = "human"

@@ -71,7 +71,7 @@ async def hook(request: Request, study: str, panel: str) -> Response:
     person, status, resource = told
     # Event ids are kept hashed: with some panels they name a submission.
     event = request.headers.get("x-event-id") or f"{resource} {status}"
-    key = hmac.new(derive(site.settings.secret, "event"), event.encode(), hashlib.sha256).hexdigest()
+    key = hmac.new(derive(site.settings.secret, "event"), event.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
     released = await served.write(
         served.participation.release, panel_hash(site.settings.secret, person), key, status.lower().replace("_", "-")
     )
@@ -93,7 +93,7 @@ def _read(body: bytes) -> tuple[str, str, str] | None:
     """(person, status, submission) of a message that gives a place back; None for any other."""
     try:
         told = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(told, dict) or told.get("event_type") != "submission.status.change":
         return None
