@@ -72,3 +72,14 @@ def test_pay_and_minutes_stand_at_the_consent(make_site, pay, said):
     assert 'name="agree"' in text
     assert said in text
     assert re.search(r"about \d+ min\b", text)
+
+
+def test_who_took_part_in_the_other_study_is_not_told_that_this_one_is_full(make_site):
+    designs = small_design(panel=PROLIFIC), small_design("second", panel=PROLIFIC, not_after=("small",))
+    site = make_site(*designs)
+    client = site.browser()
+    client.post("/s/small/page", data={**fill(enter(client).text), "agree": "yes"})
+    text = enter(site.browser(), "second").text
+    assert SAYS("done_took_another_title") in text
+    assert SAYS("done_full_title") not in text
+    assert dict(CODES)["full"] in text

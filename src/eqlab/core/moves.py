@@ -27,7 +27,6 @@ ENDING: Mapping[State, Ending] = {
     "declined": "declined",
     "failed": "failed",
     "full": "full",
-    "took_another": "full",
 }
 
 

@@ -113,9 +113,10 @@ def read_panel_id(parameters: Mapping[str, str], panel: Panel, any_form: bool = 
 
 
 def ending_of(study: Study, state: State, arm: str | None) -> Ending | None:
-    """The ending whose code somebody is shown. Who stops in a study of talks may get that of those who complete."""
+    """The ending whose code somebody is shown. Who stops in a study of talks may get that of those who complete; for
+    whom the study is not meant it is full."""
     paid = study.talk is not None and study.talk.stopped == "code" and arm is not None
-    return "complete" if state == "stopped" and paid else ENDING.get(state)
+    return "complete" if state == "stopped" and paid else ENDING.get("full" if state == "took_another" else state)
 
 
 def way_back(panel: Panel, ending: Ending) -> str:
