@@ -12,6 +12,7 @@ from eqlab.reproduce import kumar as reproduced
 from eqlab.runs.kumar import (
     EXPERTS,
     FRAMEWORKS,
+    LESS_IS_BETTER,
     asked_framework,
     beside_experts,
     expert_replies,
@@ -49,6 +50,14 @@ def test_every_talk_has_three_experts_on_the_scales_of_the_rubric(published, fra
     ends = {(scale.low, scale.high) for scale in rubric.scales}
     assert ends == {(framework.low, framework.high)}
     assert all(framework.low <= value <= framework.high for row in rows for _, _, value in row.human_scales)
+
+
+def test_what_a_listener_had_better_not_do_counts_against_them():
+    """Counted as merits, the listener who dismisses feelings was the better one, by 23 points."""
+    assert tuple(scale.key for scale in shipped("kumar-lend_an_ear").scales if scale.reverse) == LESS_IS_BETTER
+    for framework in WITH_TALKS:
+        if framework != EAR:
+            assert not any(scale.reverse for scale in shipped(rubric_name(framework)).scales)
 
 
 def test_no_rubric_says_what_the_study_says(published):

@@ -1,10 +1,14 @@
 """Rubrics at work: prompts that stay what they were, replies read scale by scale, results with n and interval."""
 
+from statistics import fmean
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, read_scales, with_rubric
+from eqlab.benchmarks.rating.calibration import by_scale
+from eqlab.benchmarks.rating.rated import rated
 from eqlab.benchmarks.rating.trials import (
     FILE,
     RATING,
@@ -20,7 +24,9 @@ from eqlab.benchmarks.rating.trials import (
 )
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import ReplyRow, Scored, Selection
+from eqlab.core.forms import Form, Scale
 from eqlab.core.rubric import parse_rubric, to_json
+from eqlab.core.trials import Trial
 from eqlab.data.items import shipped
 
 BENCHMARK = Ratings()
@@ -289,3 +295,21 @@ def test_replies_are_the_items_they_were_before_there_were_scales():
         b'{"arm": "a", "batch": null, "emotion": "", "human": [["x", 2]], "prompt": "p", "repeat": 0, "reply": "r", '
         b'"situation": "", "utterance": "", "valence": ""}\n'
     )
+
+
+def test_a_reversed_scale_is_calibrated_under_the_name_of_what_its_numbers_are():
+    """The judge finds every reply a point colder than people do: turned round, a point less."""
+    cold = Scale("cold", "Is it cold?", 1, 5, reverse=True)
+    form = Form((cold,))
+    rated_ones = []
+    for p in range(12):
+        key = {"arm": "a", "prompt": f"p{p}", "reply": f"Reply {p}.", "words": 2}
+        key["human_scales"] = [[f"r{r}", "cold", 1 + (p + r) % 4] for r in range(2)]
+        trial = Trial("rating", (f"p{p}",), SCALES, "", form, "", key=key)
+        answer = Answer("r", trial.id, "judge:j", 0, 1, "", "ok", {"cold": 2 + p % 4})
+        rated_ones += rated([Scored(trial, 0, (answer,))])
+    found = by_scale(rated_ones, (cold,), "j")
+    (name,) = found.found
+    assert name == "cold (turned round)"
+    raw = fmean(one.values["cold"] - fmean(v for *_, v in one.key["human_scales"]) for one in rated_ones)
+    assert found.found[name].measures["mean difference"].value == pytest.approx(-raw)

@@ -507,11 +507,11 @@ class ScaleCalibrations:
 
 def by_scale(ratings: Sequence[RatedReply], scales: Sequence[Scale], judge: str) -> ScaleCalibrations:
     calibrations = {
-        scale.key: own
+        scale.named: own
         for scale in scales
         if (own := calibrate(pairs_of(ratings, scale), judge, scale, two_people(ratings, scale))) is not None
     }
-    return ScaleCalibrations(calibrations, tuple(scale.key for scale in scales))
+    return ScaleCalibrations(calibrations, tuple(scale.named for scale in scales))
 
 
 _PLANNED = (CEILING, "mean difference", "slope", _BIAS, _SLOPE)
