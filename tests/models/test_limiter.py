@@ -49,6 +49,37 @@ def test_a_server_without_room_for_one_in_thirty_is_asked_as_before():
         assert limiter.limit > 40
 
 
+def test_a_time_out_halves_at_once_and_is_given_back_slowly():
+    """Each takes as long as patience lasts, and three lose an answer: a queue is left a little too short."""
+    limiter = Limiter(16)
+    for _ in range(16):
+        limiter.take()
+    limiter.overloaded(timed_out=True)
+    assert limiter.limit == 8
+    for _ in range(8):
+        limiter.went_well(took=1.0)
+    assert limiter.limit < 9.1
+
+
+def test_who_is_away_for_less_than_replies_fade_has_as_much_room_after_it(monkeypatch):
+    """Twenty seconds of 503 to everybody left one question at a time for minutes."""
+    now = [100.0]
+    monkeypatch.setattr("eqlab.models.limiter.time.monotonic", lambda: now[0])
+    limiter = Limiter(512)
+    for _ in range(200):
+        now[0] += 0.5
+        limiter.went_well(took=10.0)  # twenty at once
+    for _ in range(200):
+        limiter.take()
+        now[0] += 0.1
+        limiter.overloaded()
+        limiter.release()
+    assert limiter.limit > 10
+    now[0] += 10.0
+    limiter.went_well(took=10.0)
+    assert limiter.limit == 512  # in all that time none came: it was away, not full
+
+
 def test_never_below_one_and_back_to_the_top():
     limiter = Limiter(8)
     limiter.take()
@@ -71,7 +102,7 @@ def test_an_outage_tells_neither_a_rate_nor_how_many_are_too_many(monkeypatch):
         for _ in range(6):
             now[0] += seconds
             limiter.refused(now[0], pause=0.0)
-            limiter.overloaded()
+            limiter.overloaded(timed_out=True)
         limiter.went_well(patience=60.0)
     assert (long.limit, long.interval) == (8, 0.0)
     assert short.limit < 3

@@ -95,8 +95,6 @@ class HttpChat:
         """Set when the first request has its reply, or has had its time."""
         self._settled = False
         self._answered = False
-        self._usual = 0.0
-        """Seconds that its replies have taken lately."""
         self._hopeless: ModelError | None = None
         self._schema_worked = False
         self._warned = self._disbelieved = False
@@ -210,7 +208,7 @@ class HttpChat:
 
     async def _ask(self, request: ChatRequest) -> ChatReply:
         tries = _Tries(request.faults)
-        late = time.monotonic() + max(request.within / 4, request.within - _LONGER * self._usual)
+        late = time.monotonic() + max(request.within / 4, request.within - _LONGER * self._pace.usual)
         while True:
             if self._hopeless is not None and not request.stands_alone:
                 raise self._hopeless
@@ -319,7 +317,7 @@ class HttpChat:
         if again.rate:
             self._pace.refused(started, wait)
         elif again.overload:
-            self._pace.overloaded(wait or 0.0)
+            self._pace.overloaded(wait or 0.0, timed_out=again.timed_out)
         if again.timed_out:
             self._slow(outgoing)
         if again.timed_out and tries.timed_out >= _REPEATED:
@@ -428,13 +426,11 @@ class HttpChat:
         first, self._answered = not self._answered, True
         transport.bad_since = None
         transport.told = False
-        for limiter in (self._limiter, self._pace):
-            limiter.went_well(transport.timeouts.patience)
+        self._pace.went_well(transport.timeouts.patience, reply.latency)
         self._warn()
         if self._streams_first and reply.latency < transport.timeouts.silence / 4:
             self._streams_first = False
             self._profile = replace(self._profile, streams=self._profile.thinks)
-        self._usual = reply.latency if first else 0.8 * self._usual + 0.2 * reply.latency
         reply = self._counted(request, reply)
         exhausted = min(window_wait(came.headers), LONGEST_WAIT)
         if exhausted:

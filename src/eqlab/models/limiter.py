@@ -3,6 +3,7 @@ of overload, and no faster than the rate it turned out to allow."""
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 
 Nap = Callable[[float], Awaitable[None]]
@@ -11,6 +12,12 @@ _CALM = 1.0
 _MANY, _MEMORY = 0.2, 20
 """The share of about so many last replies that may tell of overload before less is asked at once: providers have no
 room for one question in a hundred at any hour, and that one is only asked again."""
+_LONGER, _BREATH = 1.5, 2.0
+"""Times what a reply takes, and seconds more, in which a server that is only full gives one: after that it was away."""
+_FADES = 90.0
+"""Seconds in which half is forgotten of how many went well at once: a server that is away for less has as much room."""
+_SAFELY, _CAREFUL = 0.7, 0.25
+"""Of what went well at once, what is asked after a sign of overload; and one more for every four replies beyond it."""
 _SHORTEST_PAUSE, _LONG_PAUSE = 0.5, 15.0
 """Seconds for which everybody waits after a refusal; after minutes of nothing else twice the longest."""
 _FIRST_INTERVAL, _PROBING_INTERVAL, _LONGEST_INTERVAL = 0.1, 1.0, 30.0
@@ -51,6 +58,16 @@ class Limiter:
         self._halved_at = float("-inf")
         self._overload = 0.0
         """The share of the last replies that told of it."""
+        self._full_since: float | None = None
+        """When the first reply since the last good one told of it."""
+        self._slowly = False
+        """Whether the last sign of it was a time-out, of which each takes long: one more at once for each round."""
+        self.usual = 0.0
+        """Seconds that replies have taken lately."""
+        self._good_at = deque[float]()
+        """When the replies came of the time that one takes: as many as went well at once."""
+        self._most_well, self._most_at = 0.0, 0.0
+        """The most that did, and when that was told; it fades."""
         self._slowed_at = time.monotonic()
         self._good, self._waited = 0, 0.0
         """Requests that have gone well since the rate was last refused, and seconds in which somebody waited."""
@@ -107,30 +124,54 @@ class Limiter:
         self._under_way -= 1
         self._room_again.set()
 
-    def went_well(self, patience: float = float("inf")) -> None:
+    def went_well(self, patience: float = float("inf"), took: float = 0.0) -> None:
         """One more at once, or less where some are still refused; a little faster, too. After more than `patience`
-        seconds in which none did all at once: that was an outage, which tells neither a rate nor what is too much."""
-        if self._bad_since is not None and time.monotonic() - self._bad_since > patience:
+        seconds in which none did all at once: that was an outage, which tells neither a rate nor what is too much; nor
+        does a time without room in which a reply would have come. `took`: seconds from its request to this one."""
+        now = time.monotonic()
+        if self._bad_since is not None and now - self._bad_since > patience:
             self.limit, self.interval, self._pause = float(self.highest), 0.0, _SHORTEST_PAUSE / 2
-        self._bad_since = None
+        if self._full_since is not None and now - self._full_since > _LONGER * self.usual + _BREATH:
+            self.limit = float(self.highest)
+        self._bad_since = self._full_since = None
         self._good += 1
+        self.usual = 0.8 * self.usual + 0.2 * took if self.usual else took
+        self._good_at.append(now)
+        self._most_well, self._most_at = max(float(self._at_once(now)), self._faded(now)), now
         self._overload *= 1 - 1 / _MEMORY
         if self.limit < self.highest:
-            self.limit = min(self.highest, self.limit + max(0.0, 1 - self._overload / _MANY))
+            step = 1.0 if self.limit < self._most_well else _CAREFUL
+            more = 1 / self.limit if self._slowly else step * max(0.0, 1 - self._overload / _MANY)
+            self.limit = min(self.highest, self.limit + more)
         if self.interval:
             self.interval *= _FASTER ** (min(1.0, _FEW / max(1, self._under_way)) if self.interval < 1 else 2)
             if self.interval < _NO_INTERVAL and not self._line.locked():
                 self.interval = 0.0
 
-    def overloaded(self, pause: float = 0.0) -> None:
-        """The server is overloaded or timed out; `pause` seconds is what it asked for."""
+    def overloaded(self, pause: float = 0.0, *, timed_out: bool = False) -> None:
+        """The server has no room, or let a request time out; `pause` seconds is what it asked for. Half of what is
+        under way is asked at once then, but no less than what goes well: the replies of the time that one takes."""
         now = time.monotonic()
         self._bad_since = now if self._bad_since is None else self._bad_since
+        if timed_out:
+            self._full_since = None
+        elif self._full_since is None:
+            self._full_since = now
         self.pause(pause)
         self._overload += (1 - self._overload) / _MEMORY
-        if self._overload > _MANY and now - self._halved_at >= _CALM:
-            self._halved_at, self._overload = now, 0.0
-            self.limit = max(1.0, min(self.limit, self._under_way) / 2)
+        if (timed_out or self._overload > _MANY) and now - self._halved_at >= _CALM:
+            self._halved_at, self._overload, self._slowly = now, 0.0, timed_out
+            well = _SAFELY * (self._at_once(now) if timed_out else self._faded(now))
+            self.limit = min(self.limit, max(1.0, well, self._under_way / 2))
+
+    def _at_once(self, now: float) -> int:
+        """How many requests went well at once lately: the replies that came in the time that one takes."""
+        while self._good_at and self._good_at[0] <= now - self.usual:
+            self._good_at.popleft()
+        return len(self._good_at)
+
+    def _faded(self, now: float) -> float:
+        return float(self._most_well * 0.5 ** ((now - self._most_at) / _FADES))
 
     def refused(self, started: float, pause: float | None = None) -> None:
         """The server refused a request of that moment for its rate; it may have said how long to wait."""
