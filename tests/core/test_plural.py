@@ -12,7 +12,7 @@ SOURCE = ROOT / "src" / "eqlab"
 NOUN = "people|questions|answers|models|judges|replies|runs|raters|prompts|trials|personas|ratings|rows|files|talks"
 BARE = re.compile(r"\{(?!many\()([^{}:]+)(?::,)?\} ((?:[a-z-]+ )?(?:" + NOUN + r"))\b")
 NAMES = re.compile(
-    r"[A-Z_]+|path|then|seed|scale\.key|named\(scale\)|stored\.id|entry\.origin|(?:self\._|pinned\.)name|estimate_text\(.*"
+    r"[A-Z_]+|path|then|seed|scale\.(?:key|named)|stored\.id|entry\.origin|(?:self\._|pinned\.)name|estimate_text\(.*"
 )
 """Constants above one, and what is no count at all."""
 NEVER_ONE = {

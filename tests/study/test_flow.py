@@ -42,6 +42,7 @@ def test_every_way_of_ending_is_counted_once(make_participation, clock):
     assert table.pop("arrived") == len(names) + 4 == sum(table.values())
     assert table == {
         "turned away: the study was full": 1,
+        "turned away: took part in another study": 0,
         "left before consent": 1,
         "declined": 1,
         "left or stopped before the trials": 1,

@@ -1,6 +1,7 @@
 """A talk that goes wrong or ends early: a model that is down, limits, stopping, leaving, erasing."""
 
 import asyncio
+import re
 import threading
 import time
 from dataclasses import replace
@@ -26,6 +27,7 @@ from eqlab.study.results.people import approvals
 from eqlab.study.results.status import study_status, summarise
 from eqlab.study.simulation.simulate import Simulation, walk
 from eqlab.study.simulation.walk import Address
+from eqlab.study.texts import load
 from eqlab.study.web.log import alerts
 
 pytest.importorskip("fastapi")
@@ -647,3 +649,35 @@ def test_simulated_people_take_what_the_page_offers_and_do_not_knock_for_ever(ta
         walked = walk(design, Address(site.base, "talk", "PID", "sim-"), wanted, lambda _: None)
         assert {one.end for one in walked} == ends
         assert max(one.requests for one in walked) < 150, "looking for a reply included"
+
+
+def test_nothing_of_who_has_left_goes_to_a_provider_whose_turn_they_waited_for(tmp_path, server):
+    """They wrote while the model's rate was used up, deleted everything, read that it is gone, and were sent."""
+    sent = []
+
+    def reply(body, number):
+        sent.append(body["messages"][-1]["content"])
+        return web.Response(status=429, headers={"Retry-After": "2"}) if number == 1 else "Mhm."
+
+    server.reply = reply
+    with talking(tmp_path, server, patience=20, arms={"heron": "good-model-x1"}) as site:
+        first, other = (site.person(name).begin() for name in ("p-1", "p-3"))
+        first.say("The one who stays.", 40)
+        time.sleep(0.5)
+        other.say("The one who leaves.", 40)
+        mark = re.search(r'name="mark" value="([^"]+)"', other.client.get("/s/talk/stop").text).group(1)
+        gone = other.client.post("/s/talk/stop", data={"what": "delete", "mark": mark})
+        assert load("en")("deleted_title") in gone.text
+        first.until_answered()
+        time.sleep(3)
+    assert any("The one who stays" in text for text in sent)
+    assert not any("The one who leaves" in text for text in sent)
+
+
+@pytest.mark.parametrize("status", [502, 503, 529])
+def test_an_outage_reserves_nothing_twice(tmp_path, server, monkeypatch, status):
+    """Each resend was reserved at its worst beside those before: the limit was reached with nothing spent."""
+    price_file(tmp_path, monkeypatch, made=1000.0)
+    server.reply = lambda body, number: web.Response(status=status) if number <= 4 else "Mhm."
+    with talking(tmp_path, server, talk="max_cost = 0.6", patience=30) as site:
+        assert site.person().begin().say("One.", 40).until_answered().lines[-1] == ("other", "Mhm.")

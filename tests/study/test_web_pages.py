@@ -50,7 +50,7 @@ def test_languages_have_the_same_keys_and_the_same_places():
 def test_every_text_is_used_and_every_used_text_is_there():
     source = "\n".join(path.read_text() for path in SOURCE)
     used = set(re.findall(r"""\bt\(['"]([a-z_]+)['"] *[,)]""", source))
-    endings = ("complete", "declined", "failed", "full", "stopped", "returned", "banned")
+    endings = ("complete", "declined", "failed", "full", "took_another", "stopped", "returned", "banned")
     built = {f"done_{ending}_{part}" for ending in endings for part in ("title", "text")}
     built |= {f"{key}_{part}" for key in ("stop", "delete") for part in ("title", "text", "back")}
     built |= {f"{key}_{part}" for key in ("swap", "moved") for part in ("title", "text", "leave")}

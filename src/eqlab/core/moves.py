@@ -12,8 +12,8 @@ from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
 
 State = Literal[
-    "arrived", "taking", "finished", "extra", "declined", "failed", "full", "took_another", "stopped", "returned",
-    "banned",
+    "arrived", "taking", "finished", "extra", "declined", "failed", "full", "stopped", "returned", "banned",
+    "took_another",
 ]  # fmt: skip
 """took_another: who took part in a study after which nobody may take part in this one."""
 ENDED: frozenset[State] = frozenset(

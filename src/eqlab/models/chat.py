@@ -56,6 +56,8 @@ class ChatRequest(msgspec.Struct, frozen=True):
     is not learnt for others."""
     within: float = math.inf
     """Seconds for which somebody waits for the reply: it is not asked for when it could not come in time."""
+    wanted: Callable[[], Awaitable[bool]] | None = None
+    """Asked before the question is sent where it had to wait: whether somebody still wants the reply."""
     again: Callable[[], Awaitable[None]] | None = None
     """Awaited before the question is sent once more, for whatever reason. May raise LimitReached."""
 

@@ -215,15 +215,20 @@ class HttpChat:
             if tries.sent and request.again is not None:
                 await request.again()
             tries.sent = True
+            waits = bool(tries.retries)
             if (started := self._pace.take()) is None:
+                waits = True
                 try:
                     started = await self._pace.acquire(self._nap, late)
                 except TimeoutError:
                     raise TransportError("its turn came too late for a reply in time", tries.retries) from None
             try:
                 if self._limiter.take() is None:
+                    waits = True
                     await self._limiter.acquire(self._nap)
                 try:
+                    if waits and request.wanted is not None and not await request.wanted():
+                        raise TransportError("nobody waits for the reply any more", tries.retries)
                     outgoing = self._built(request, tries)
                     try:
                         came = await self._post(outgoing)
@@ -338,8 +343,9 @@ class HttpChat:
             await self._blame_schema(outgoing, again, tries)
         tries.timed_out += again.timed_out
         tries.retries += 1
-        if again.rate:
+        if again.rate or again.gone or (again.overload and not again.timed_out):
             tries.sent = False  # that took nothing
+        if again.rate:
             return 0.0  # the limiter holds everybody back
         return self._backoff(tries.retries - 1) if wait is None else wait
 

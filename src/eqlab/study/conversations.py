@@ -249,7 +249,14 @@ class Conversations:
             repeats.append(more.id)
             under_way = worst
 
-        meter = self._metered(session, again)
+        async def wanted() -> bool:
+            """Nothing of somebody who has stopped, or is erased, goes to a provider any more."""
+            with suppress(Unknown):
+                now = await self._position(person)
+                return now is not None and now.pending is not None and now.pending.id == trial.id
+            return False
+
+        meter = self._metered(session, again, wanted)
         beat = asyncio.create_task(self._beat(call.id))
         down, took = "", Amount()
         try:
@@ -313,11 +320,15 @@ class Conversations:
         failed = sum(answer.status in ("unparseable", "refused") for answer in position.attempts)
         return session, Planned(-1, self._benchmark, trial, 0, len(position.attempts), failed, False), answers
 
-    def _metered(self, session: Session, again: Callable[[Amount], Awaitable[None]]) -> Callable[[], Amount]:
+    def _metered(
+        self, session: Session, again: Callable[[Amount], Awaitable[None]], wanted: Callable[[], Awaitable[bool]]
+    ) -> Callable[[], Amount]:
         """Count what a session takes. `again` is awaited before a further request is sent."""
         budget = budget_of(self.study, self.models.values())
         subject, chat = session.model.subject, session.chat
-        hurried = _Hurried(chat, lambda request: again(budget.worst(subject, chat, request)), self.terms.patience)
+        hurried = _Hurried(
+            chat, lambda request: again(budget.worst(subject, chat, request)), wanted, self.terms.patience
+        )
         session.chat = Metered(hurried, subject, budget)
         session.seats = {seat: (model, session.chat) for seat, (model, _) in session.seats.items()}
         return lambda: budget.spent
@@ -372,8 +383,14 @@ class _Hurried:
     """A model that is asked one question for somebody who waits: few tries, each after the first announced, and nothing
     that comes of it is anybody else's."""
 
-    def __init__(self, chat: Chat, again: Callable[[ChatRequest], Awaitable[None]], patience: float) -> None:
-        self._chat, self._again, self._until = chat, again, time.monotonic() + patience
+    def __init__(
+        self,
+        chat: Chat,
+        again: Callable[[ChatRequest], Awaitable[None]],
+        wanted: Callable[[], Awaitable[bool]],
+        patience: float,
+    ) -> None:
+        self._chat, self._again, self._wanted, self._until = chat, again, wanted, time.monotonic() + patience
         self._asked = False
 
     def __getattr__(self, name: str) -> Any:
@@ -385,5 +402,13 @@ class _Hurried:
         self._asked = True
         few = min(request.faults, _FAULTS)
         left = max(0.0, self._until - time.monotonic())
-        own = structs.replace(request, faults=few, stands_alone=True, within=left, again=lambda: self._again(request))
-        return await self._chat.ask(own)
+        return await self._chat.ask(
+            structs.replace(
+                request,
+                faults=few,
+                stands_alone=True,
+                within=left,
+                wanted=self._wanted,
+                again=lambda: self._again(request),
+            )
+        )

@@ -22,6 +22,7 @@ from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
+from eqlab.core.plural import many
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import OWN, PEOPLE, PERSON
 from eqlab.core.trials import Trial
@@ -230,9 +231,10 @@ class EqBenchStudy:
         level = 1 - design.study.analysis.alpha / 2
         own = float(stdtrit(people - 1, level)) / math.sqrt(people)
         least = float(stdtrit(dialogues - 1, level)) * SD_DIALOGUES / math.sqrt(dialogues)
+        who = many(people, "person", "people")
         return (
-            f"With {people} people, the mean on these {dialogues} dialogues is known to within ±{own:.2f} SD of people."
-            f" The result's {200 * level - 100:g} % interval is for other dialogues too: ±{least:.1f} points at best, "
+            f"With {who}, the mean on these {dialogues} dialogues is known to within ±{own:.2f} SD of people. "
+            f"The result's {200 * level - 100:g} % interval is for other dialogues too: ±{least:.1f} points at best, "
             f"however many people, if they differ by an SD of {SD_DIALOGUES:g} points, as the published ones do for "
             "models."
         )
