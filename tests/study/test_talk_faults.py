@@ -1,9 +1,9 @@
 """A talk that goes wrong or ends early: a model that is down, limits, stopping, leaving, erasing."""
 
 import asyncio
-import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -27,7 +27,6 @@ from eqlab.study.results.people import approvals
 from eqlab.study.results.status import study_status, summarise
 from eqlab.study.simulation.simulate import Simulation, walk
 from eqlab.study.simulation.walk import Address
-from eqlab.study.texts import load
 from eqlab.study.web.log import alerts
 
 pytest.importorskip("fastapi")
@@ -657,19 +656,20 @@ def test_nothing_of_who_has_left_goes_to_a_provider_whose_turn_they_waited_for(t
 
     def reply(body, number):
         sent.append(body["messages"][-1]["content"])
-        return web.Response(status=429, headers={"Retry-After": "2"}) if number == 1 else "Mhm."
+        return web.Response(status=429, headers={"Retry-After": "4"}) if number == 1 else "Mhm."
 
     server.reply = reply
     with talking(tmp_path, server, patience=20, arms={"heron": "good-model-x1"}) as site:
         first, other = (site.person(name).begin() for name in ("p-1", "p-3"))
-        first.say("The one who stays.", 40)
-        time.sleep(0.5)
-        other.say("The one who leaves.", 40)
-        mark = re.search(r'name="mark" value="([^"]+)"', other.client.get("/s/talk/stop").text).group(1)
-        gone = other.client.post("/s/talk/stop", data={"what": "delete", "mark": mark})
-        assert load("en")("deleted_title") in gone.text
+        (*_, leaver) = sorted(read_participants(site.participation).people, key=lambda one: one.arrived_at)
+        with ThreadPoolExecutor() as at_once:  # a page waits for the reply
+            at_once.submit(first.say, "The one who stays.", 40)
+            time.sleep(0.7)
+            at_once.submit(other.say, "The one who leaves.", 40)
+            time.sleep(0.7)
+            erase_person(site.participation, leaver.person)
         first.until_answered()
-        time.sleep(3)
+        time.sleep(1.5)
     assert any("The one who stays" in text for text in sent)
     assert not any("The one who leaves" in text for text in sent)
 
