@@ -175,6 +175,8 @@ def _made(kind: Callable[[bool], Server], counts: bool, number: int) -> Server:
 def without_room() -> Iterator[tuple[str, Callable[[int], Server]]]:
     for share in (0.01, 0.03, 0.1):
         yield f"has no room (503) for {100 * share:.0f} % at random", partial(at_random, share)
+    for seconds in (20, 40):
+        yield f"has no room for {seconds} s", lambda number, seconds=seconds: outage(60, 60 + seconds)
     yield "one of the two has no room for three minutes", lambda number: free if number else outage(60, 240)
 
 

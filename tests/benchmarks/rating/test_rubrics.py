@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, read_scales, with_rubric
 from eqlab.benchmarks.rating.calibration import by_scale
+from eqlab.benchmarks.rating.drift import drift_result
 from eqlab.benchmarks.rating.rated import rated
 from eqlab.benchmarks.rating.trials import (
     FILE,
@@ -313,3 +314,15 @@ def test_a_reversed_scale_is_calibrated_under_the_name_of_what_its_numbers_are()
     assert name == "cold (turned round)"
     raw = fmean(one.values["cold"] - fmean(v for *_, v in one.key["human_scales"]) for one in rated_ones)
     assert found.found[name].measures["mean difference"].value == pytest.approx(-raw)
+
+
+@pytest.mark.parametrize(("before", "now", "moves"), [(5, 1, True), (3, 3, False)])
+def test_a_judge_that_moves_every_prompt_alike_is_not_within_chance(before, now, moves):
+    """From the best to the worst on every prompt: the most certain shift there is had no interval, and was denied."""
+
+    def said(value):
+        return rated(scored(lambda row: dict.fromkeys(KEYS, value), prompts=20))
+
+    found = drift_result("old", said(before), "new", said(now))
+    assert ("no arm moves beyond chance" not in found.sentence) is moves
+    assert all((one.high < 0) is moves for one in found.estimates)

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import structs
 
 from eqlab.analysis.arrays import Floats
-from eqlab.analysis.intervals import mean_estimate, t_bounds
+from eqlab.analysis.intervals import mean_bounds, mean_estimate
 from eqlab.analysis.panel import ranks_of
 from eqlab.benchmarks.rating.rated import GOOD, RatedReply, arms_of
 from eqlab.benchmarks.rating.trials import PAIRWISE, SCALES
@@ -64,13 +64,12 @@ def _points(ratings: Sequence[RatedReply]) -> dict[str, dict[str, float]]:
     return {arm: {prompt: fmean(own) for prompt, own in by.items()} for arm, by in found.items()}
 
 
-def _shift(arm: str, gaps: Floats, arms: int) -> Estimate:
-    """Student's interval over prompts, for all arms at once (Bonferroni)."""
+def _shift(arm: str, gaps: Floats, arms: int, most: float = 100.0) -> Estimate:
+    """Student's interval over prompts, for all arms at once (Bonferroni); of prompts that all move alike by their
+    number."""
     estimate = mean_estimate(arm, gaps.tolist(), unit="points", digits=1)
-    if estimate.value is None or not estimate.se or estimate.low is None:
-        return structs.replace(estimate, of="prompts")
-    low, high = t_bounds(estimate.value, estimate.se, estimate.n - 1, 1 - 0.05 / arms)
-    return structs.replace(estimate, low=max(-100.0, low), high=min(100.0, high), of="prompts")
+    low, high = mean_bounds(gaps.tolist(), (-most, most), 1 - 0.05 / arms) or (None, None)
+    return structs.replace(estimate, low=low, high=high, of="prompts")
 
 
 def _table(arms: Sequence[str], first: Floats, second: Floats, shifts: Sequence[Estimate]) -> Table:
@@ -110,7 +109,7 @@ def _turned(arms: Sequence[str], first: Floats, second: Floats) -> Table:
     for one, other in pairs:
         gaps = [table[one] - table[other] for table in (first, second)]
         before, now = (mean_estimate("difference", gap.tolist(), digits=1) for gap in gaps)
-        more = _shift(f"{arms[one]} − {arms[other]}", gaps[1] - gaps[0], len(pairs))
+        more = _shift(f"{arms[one]} − {arms[other]}", gaps[1] - gaps[0], len(pairs), 200.0)
         sign = "yes" if (before.value or 0) * (now.value or 0) < 0 else "no"
         rows.append((arms[one], arms[other], before, now, more, sign))
     return Table(
