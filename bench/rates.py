@@ -168,6 +168,10 @@ def servers() -> Iterator[tuple[str, Callable[[int], Server]]]:
     yield "refuses two requests, ten minutes apart", lambda number: now_and_then(30, 630)
 
 
+def _away(seconds: float, number: int) -> Server:
+    return outage(60, 60 + seconds)
+
+
 def _made(kind: Callable[[bool], Server], counts: bool, number: int) -> Server:
     return kind(counts)
 
@@ -176,7 +180,7 @@ def without_room() -> Iterator[tuple[str, Callable[[int], Server]]]:
     for share in (0.01, 0.03, 0.1):
         yield f"has no room (503) for {100 * share:.0f} % at random", partial(at_random, share)
     for seconds in (20, 40):
-        yield f"has no room for {seconds} s", lambda number, seconds=seconds: outage(60, 60 + seconds)
+        yield f"has no room for {seconds} s", partial(_away, float(seconds))
     yield "one of the two has no room for three minutes", lambda number: free if number else outage(60, 240)
 
 
