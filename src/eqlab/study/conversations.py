@@ -249,12 +249,16 @@ class Conversations:
             repeats.append(more.id)
             under_way = worst
 
+        left = False
+
         async def wanted() -> bool:
             """Nothing of somebody who has stopped, or is erased, goes to a provider any more."""
+            nonlocal left
+            now = None
             with suppress(Unknown):
                 now = await self._position(person)
-                return now is not None and now.pending is not None and now.pending.id == trial.id
-            return False
+            left = now is None or now.pending is None or now.pending.id != trial.id
+            return not left
 
         meter = self._metered(session, again, wanted)
         beat = asyncio.create_task(self._beat(call.id))
@@ -275,13 +279,14 @@ class Conversations:
         finally:
             beat.cancel()
         last = said[-1] if said else None
-        if last and last.status != "ok" and last.finish == LENGTH and (left := last.sent.get("room", room)) < room:
+        if last and last.status != "ok" and last.finish == LENGTH and (rest := last.sent.get("room", room)) < room:
             said.clear()  # no silence of the model's
-            down = f"the model's context leaves {many(left, 'token')} to a reply"
+            down = f"the model's context leaves {many(rest, 'token')} to a reply"
         answers = [answer for answer in said if answer.status != "error"]
         if not answers and not down:
             down = session.limit or "the model was not asked"
-        self._notice(position.arm, bool(down))
+        if not left:
+            self._notice(position.arm, bool(down))
         await self._write(
             end_call,
             self.participation,
