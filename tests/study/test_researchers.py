@@ -6,6 +6,7 @@ import subprocess
 import threading
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
 
 import pytest
 from small_study import small_design, take
@@ -196,6 +197,16 @@ def test_alerts_reach_a_web_hook_and_a_command(tmp_path):
         server.server_close()
     assert heard == [{"study": "small", "about": "done", "text": "small: Every place is done (2)."}]
     assert (tmp_path / "mail").read_text() == "small: Every place is done (2).\n"
+
+
+def test_who_hears_and_says_otherwise_is_not_told_every_minute_for_ever(make_participation):
+    site, told = make_participation(arms=("a",), batches=1), []
+    take(site, site.arrive("h", "en"))
+    watch = AlertWatch([SimpleNamespace(participation=site)], lambda alert: bool(told.append(alert.text)))
+    for _ in range(240):
+        watch.look()
+    assert 10 <= len(told) <= 15
+    assert told[-1].endswith(f"failed attempts: {len(told) - 1}.)")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -119,6 +119,11 @@ def ending_of(study: Study, state: State, arm: str | None) -> Ending | None:
     return "complete" if state == "stopped" and paid else ENDING.get("full" if state == "took_another" else state)
 
 
+def shown_name(panel: Panel) -> str:
+    """As the panel spells itself."""
+    return {"cloudresearch": "CloudResearch"}.get(panel.name.casefold(), panel.name.capitalize())
+
+
 def way_back(panel: Panel, ending: Ending) -> str:
     """The panel's address for this ending; empty when there is no address, or no code for it."""
     code = panel.code(ending)

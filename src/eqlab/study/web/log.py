@@ -144,6 +144,11 @@ def alerts(now: "StudyStatus") -> Iterator[Alert]:
         yield Alert(now.study, "times", f"Browsers claim page times that cannot be, those of {people(now.impossible)}.")
 
 
+_OFTEN, _SELDOM = 10, 60
+"""Failed attempts, a minute apart, after which an alert is told only once an hour: who hears and says otherwise is not
+told for ever."""
+
+
 class AlertWatch:
     """Looks at the studies every minute, in a thread of its own."""
 
@@ -153,6 +158,7 @@ class AlertWatch:
         self._studies, self._ways = studies, ways
         self._told: set[tuple[str, str]] = set()
         self._failed: dict[tuple[str, str, int], tuple[Alert, int]] = {}
+        self._looks = 0
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._work, name="eqlab-alerts", daemon=True)
 
@@ -171,7 +177,10 @@ class AlertWatch:
                 if (alert.study, alert.about) not in self._told:
                     self._told.add((alert.study, alert.about))
                     self._failed |= {(alert.study, alert.about, way): (alert, 0) for way in range(len(self._ways))}
+        self._looks += 1
         for key, (alert, tries) in list(self._failed.items()):
+            if tries >= _OFTEN and self._looks % _SELDOM:
+                continue
             late = "" if not tries else f" (Sent late; failed attempts: {tries}.)"
             if self._arrives(self._ways[key[-1]], replace(alert, text=f"{alert.text}{late}")):
                 del self._failed[key]

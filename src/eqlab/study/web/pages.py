@@ -30,6 +30,7 @@ from eqlab.study.panels import (
     read_panel_id,
     resume_code,
     same_code,
+    shown_name,
     tombstone,
     way_back,
 )
@@ -330,8 +331,16 @@ async def stop(request: Request) -> Response:
     if wish == "delete":
         talked = talk.told_at_end(visit.study, await visit.look())
         clean = await visit.served.erase(visit.person)
-        code = visit.study.panel.code("complete") if talked and talked.paid else ""
-        gone = visit.page("deleted", at_panel=bool(visit.study.panel.person), talked=talked, code=code, clean=clean)
+        panel, paid = visit.study.panel, talked is not None and talked.paid
+        gone = visit.page(
+            "deleted",
+            at_panel=bool(panel.person),
+            talked=talked,
+            code=panel.code("complete") if paid else "",
+            back=way_back(panel, "complete") if paid else "",
+            panel=shown_name(panel),
+            clean=clean,
+        )
         visit.site.cookies.forget_person(gone, visit.study.id)
         return gone
     if wish == "keep":
@@ -353,7 +362,7 @@ async def done(request: Request) -> Response:
         ending=view.ending or view.state,
         code=panel.code(ending) if ending else "",
         back=way_back(panel, ending) if ending else "",
-        panel=panel.name.capitalize(),
+        panel=shown_name(panel),
         at_panel=bool(panel.person),
         talked=talked,
         mark=visit.mark,
