@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
@@ -175,26 +176,35 @@ def test_alerts_are_told_once_and_name_nobody(make_participation):
     assert {one.about for one in alerts(crowded)} == {"done", "times"}
 
 
+class Quiet(BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def listening(handler):
+    """The address of a receiver of alerts."""
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 def test_alerts_reach_a_web_hook_and_a_command(tmp_path):
     heard = []
 
-    class Hook(BaseHTTPRequestHandler):
+    class Hook(Quiet):
         def do_POST(self):
             heard.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
             self.send_response(204)
             self.end_headers()
 
-        def log_message(self, *_):
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Hook)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        for tell in tellers(f"http://127.0.0.1:{server.server_port}/", f"tee '{tmp_path / 'mail'}'"):
+    with listening(Hook) as url:
+        for tell in tellers(url, f"tee '{tmp_path / 'mail'}'"):
             tell(Alert("small", "done", "Every place is done (2)."))
-    finally:
-        server.shutdown()
-        server.server_close()
     assert heard == [{"study": "small", "about": "done", "text": "small: Every place is done (2)."}]
     assert (tmp_path / "mail").read_text() == "small: Every place is done (2).\n"
 
@@ -214,7 +224,7 @@ def test_an_address_that_has_moved_has_heard_nothing(status):
     """A client that follows comes with a GET and without the words; any web page says 200 to that."""
     came = []
 
-    class Moved(BaseHTTPRequestHandler):
+    class Moved(Quiet):
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(status)
@@ -226,15 +236,9 @@ def test_an_address_that_has_moved_has_heard_nothing(status):
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, *_):
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Moved)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    (tell,) = tellers(f"http://127.0.0.1:{server.server_port}/hook", "")
-    assert tell(Alert("small", "done", "Every place is done.")) is False
-    server.shutdown()
-    server.server_close()
+    with listening(Moved) as url:
+        (tell,) = tellers(url, "")
+        assert tell(Alert("small", "done", "Every place is done.")) is False
     assert came == []
 
 

@@ -53,8 +53,6 @@ _ALONE_NEAR, _ALONE_FAR = 0.1, 2.0
 """Seconds that a model's first request has for itself, by where the server is: long enough to be refused."""
 _OPENED = 1.0
 """Seconds more in which a connection for another may be opened: one that is nearly there would be opened anew."""
-
-
 _LONGER = 1.3
 """Times what replies have taken lately: one that may still come in time."""
 
