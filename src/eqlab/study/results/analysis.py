@@ -263,23 +263,23 @@ def _no_rule(design: Design) -> tuple[str, ...]:
 
 # -- who came, and who is analysed -----------------------------------------------------------------------------------
 
-FLOW = (
-    "turned away: the study was full",
-    "turned away: took part in another study",
-    "left before consent",
-    "declined",
-    "left or stopped before the trials",
-    "failed the comprehension check",
-    "consented, but the study was full by then",
-    "assigned: still at it, or left",
-    "assigned: stopped",
-    "assigned: finished",
-    "assigned: finished late, kept as extra",
-    "returned to the panel, or released by the researcher",
-    "banned by the researcher",
-    "erased at their request",
-    "erased by the researcher",
-)
+FLOW: Mapping[str, str] = {
+    "full": "turned away: the study was full",
+    "took_another": "turned away: took part in another study",
+    "came": "left before consent",
+    "declined": "declined",
+    "consented": "left or stopped before the trials",
+    "failed": "failed the comprehension check",
+    "full_by_then": "consented, but the study was full by then",
+    "assigned": "assigned: still at it, or left",
+    "stopped": "assigned: stopped",
+    "finished": "assigned: finished",
+    "extra": "assigned: finished late, kept as extra",
+    "returned": "returned to the panel, or released by the researcher",
+    "banned": "banned by the researcher",
+    "erased_by_person": "erased at their request",
+    "erased_by_researcher": "erased by the researcher",
+}
 """Every way that coming can end. A person is in exactly one."""
 OUTSIDE = "outside"
 """The rule of every plan since 0.3, beside those that the study file names."""
@@ -296,21 +296,23 @@ RULES: Mapping[str, str] = {
 
 def way_out(person: Participant) -> str:
     """The way in which one person's coming ended."""
-    ended = {"returned": 11, "banned": 12, "took_another": 1, "declined": 3, "failed": 5}
-    if person.state in ended:
-        return FLOW[ended[person.state]]
+    if person.state in ("returned", "banned", "took_another", "declined", "failed"):
+        return FLOW[person.state]
     if person.state == "full":
-        return FLOW[0] if person.consented_at is None else FLOW[6]
+        return FLOW["full" if person.consented_at is None else "full_by_then"]
     if person.assigned_at is None:
-        return FLOW[2] if person.consented_at is None else FLOW[4]
-    return FLOW[{"stopped": 8, "finished": 9, "extra": 10}.get(person.state, 7)]
+        return FLOW["came" if person.consented_at is None else "consented"]
+    return FLOW[person.state if person.state in ("stopped", "finished", "extra") else "assigned"]
 
 
 def flow_table(participants: Participants) -> Table:
     counts = Counter(way_out(person) for person in participants.people)
-    counts[FLOW[13]] += participants.erased_by("person")
-    counts[FLOW[14]] += participants.erased_by("researcher")
-    rows = [("arrived", len(participants.people) + participants.erased), *((name, counts[name]) for name in FLOW)]
+    for whose in ("person", "researcher"):
+        counts[FLOW[f"erased_by_{whose}"]] += participants.erased_by(whose)
+    rows = [
+        ("arrived", len(participants.people) + participants.erased),
+        *((name, counts[name]) for name in FLOW.values()),
+    ]
     happened = Counter(event.kind for event in participants.events)
     note = (
         f"Places given to somebody else because nothing was saved: {happened['expired']}; by a researcher's or the "
@@ -330,7 +332,7 @@ def arm_table(design: Design, participants: Participants, sample: AnalysisSample
                 arm,
                 design.sizes[arm],
                 len(own),
-                *(ends[name] for name in FLOW[7:11]),
+                *(ends[FLOW[name]] for name in ("assigned", "stopped", "finished", "extra")),
                 sum(person.person in sample.excluded for person in own),
                 sum(person.person in kept for person in own),
             )
