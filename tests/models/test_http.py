@@ -184,13 +184,13 @@ def test_overload_halves_what_is_sent_at_once(server):
         limits = []
 
         def reply(body, number):
-            limits.append(transport.paces["m"].limit)
+            limits.append(transport.paces["m"].at_once.limit)
             return web.Response(status=503, headers={"Retry-After": "0"}) if number <= 16 else "hi"
 
         server.reply = reply
         await asyncio.gather(*(chat.ask(HELLO) for _ in range(16)))
         await chat.close()
-        return min(limits), transport.limiter.limit
+        return min(limits), transport.limiter.at_once.limit
 
     least, whole = asyncio.run(main())
     assert least < 16

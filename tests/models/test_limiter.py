@@ -35,7 +35,7 @@ def test_one_burst_of_refusals_halves_once():
         limiter.take()
     for _ in range(50):
         limiter.overloaded()
-    assert limiter.limit == 20  # of what was under way
+    assert limiter.at_once.limit == 20  # of what was under way
 
 
 def test_a_server_without_room_for_one_in_thirty_is_asked_as_before():
@@ -44,9 +44,9 @@ def test_a_server_without_room_for_one_in_thirty_is_asked_as_before():
     for _ in range(40):
         limiter.take()
     for _ in range(3000):
-        limiter._halved_at = float("-inf")
+        limiter.at_once._halved_at = float("-inf")
         limiter.overloaded() if chance.random() < 1 / 30 else limiter.went_well()
-        assert limiter.limit > 40
+        assert limiter.at_once.limit > 40
 
 
 def test_a_time_out_halves_at_once_and_is_given_back_slowly():
@@ -55,10 +55,10 @@ def test_a_time_out_halves_at_once_and_is_given_back_slowly():
     for _ in range(16):
         limiter.take()
     limiter.overloaded(timed_out=True)
-    assert limiter.limit == 8
+    assert limiter.at_once.limit == 8
     for _ in range(8):
         limiter.went_well(took=1.0)
-    assert limiter.limit < 9.1
+    assert limiter.at_once.limit < 9.1
 
 
 def test_who_is_away_for_less_than_replies_fade_has_as_much_room_after_it(monkeypatch):
@@ -74,22 +74,22 @@ def test_who_is_away_for_less_than_replies_fade_has_as_much_room_after_it(monkey
         now[0] += 0.1
         limiter.overloaded()
         limiter.release()
-    assert limiter.limit > 10
+    assert limiter.at_once.limit > 10
     now[0] += 10.0
     limiter.went_well(took=10.0)
-    assert limiter.limit == 512  # in all that time none came: it was away, not full
+    assert limiter.at_once.limit == 512  # in all that time none came: it was away, not full
 
 
 def test_never_below_one_and_back_to_the_top():
     limiter = Limiter(8)
     limiter.take()
     for _ in range(10):
-        limiter._halved_at = float("-inf")
+        limiter.at_once._halved_at = float("-inf")
         limiter.overloaded()
-    assert limiter.limit == 1
+    assert limiter.at_once.limit == 1
     for _ in range(200):
         limiter.went_well()
-    assert limiter.limit == 8
+    assert limiter.at_once.limit == 8
 
 
 def test_an_outage_tells_neither_a_rate_nor_how_many_are_too_many(monkeypatch):
@@ -104,9 +104,9 @@ def test_an_outage_tells_neither_a_rate_nor_how_many_are_too_many(monkeypatch):
             limiter.refused(now[0], pause=0.0)
             limiter.overloaded(timed_out=True)
         limiter.went_well(patience=60.0)
-    assert (long.limit, long.interval) == (8, 0.0)
-    assert short.limit < 3
-    assert short.interval < 1.0  # refusals in a row put off the next try; they tell little of a rate
+    assert (long.at_once.limit, long.rate.interval) == (8, 0.0)
+    assert short.at_once.limit < 3
+    assert short.rate.interval < 1.0  # refusals in a row put off the next try; they tell little of a rate
 
 
 def test_a_pause_that_the_server_asks_for_is_no_rate(monkeypatch):
@@ -119,7 +119,7 @@ def test_a_pause_that_the_server_asks_for_is_no_rate(monkeypatch):
         now[0] += 20.5
         limiter.went_well()
         now[0] += 0.5
-    assert limiter.interval < 1.5
+    assert limiter.rate.interval < 1.5
 
 
 def test_a_pause_is_kept():
@@ -233,7 +233,7 @@ def test_time_in_which_nobody_asks_is_no_rate(monkeypatch):
             limiter.went_well()
         now[0] += 3600.0
     limiter.refused(now[0])
-    assert limiter.interval < 1.5
+    assert limiter.rate.interval < 1.5
 
 
 def test_refusals_at_random_slow_nobody_down(monkeypatch):
@@ -271,7 +271,7 @@ def test_a_refusal_beside_requests_under_way_is_not_one_in_a_row(monkeypatch):
         now[0] += 0.5
         limiter.refused(now[0] - 0.05)
         now[0] += 5.0
-    assert limiter.interval < 0.6
+    assert limiter.rate.interval < 0.6
 
 
 def test_many_in_flight_keep_a_rate(monkeypatch):

@@ -103,7 +103,7 @@ class HttpChat:
 
     @property
     def concurrency(self) -> int:
-        return self._limiter.highest
+        return self._limiter.at_once.highest
 
     def identity(self) -> Mapping[str, Any]:
         return {
@@ -206,7 +206,7 @@ class HttpChat:
 
     async def _ask(self, request: ChatRequest) -> ChatReply:
         tries = _Tries(request.faults)
-        late = time.monotonic() + max(request.within / 4, request.within - _LONGER * self._pace.usual)
+        late = time.monotonic() + max(request.within / 4, request.within - _LONGER * self._pace.at_once.usual)
         while True:
             if self._hopeless is not None and not request.stands_alone:
                 raise self._hopeless
