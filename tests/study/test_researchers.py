@@ -80,6 +80,9 @@ def test_a_manager_acts_and_it_is_kept_who_did(site):
     manager.post("/researcher/small/act", data={"what": "resume"})
     manager.post("/researcher/small/act", data={"what": "release", "person": person})
     assert site.participation.look(person).state == "returned"
+    for table in ("questions.csv", "codebook.md"):  # these hold no outcome, and are no look
+        assert manager.get(f"/researcher/small/export/{table}").is_success
+    assert not [one for one in read_audit(site.store, "small") if one.action == "exported"]
     manager.get("/researcher/small/export/answers.csv")
     done = [(one.who, one.action) for one in read_audit(site.store, "small")]
     for action in ("logged in", "paused", "resumed", "released", "exported"):

@@ -1,6 +1,7 @@
 """Opening a store: from a URL or a path to an engine whose tables are up to date."""
 
 import hashlib
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -213,38 +214,47 @@ def take_turn(connection: Connection, what: str) -> None:
 
 
 def scrub(engine: Engine, *, answers: bool = True) -> bool:
-    """After an erasure: what was deleted leaves the database's own files too. SQLite's write-ahead log is emptied
-    (the next erasure or the end of the program does it, if not this time), PostgreSQL's dead rows go, and its
-    statistics of what stood in them; without `answers` only of the small tables that know somebody without a place.
-    False while somebody reads who began before the erasure, or on SQLite at all."""
+    """After an erasure: what was deleted leaves the database's own files too. SQLite's file is written anew, since
+    balanced pages keep stale copies of rows in their gaps whatever `secure_delete` says, and its write-ahead log is
+    emptied (the next erasure or the end of the program does it, if not this time); PostgreSQL's dead rows go, and its
+    statistics of what stood in them. Without `answers` only the small tables are cleaned that know somebody without a
+    place, and the log. False while somebody reads who began before the erasure, or on SQLite at all."""
     with said_plainly(engine):
-        if engine.dialect.name != "sqlite":
-            tables = (*_OF_ARRIVALS, *(_OF_ANSWERS if answers else ()))
-            with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                then = {"then": str(connection.execute(_NOW).scalar_one())}
-                deadline = time.monotonic() + _SCRUB
-                while connection.execute(_OLDER_READERS, then).first() is not None:
-                    if time.monotonic() > deadline:
-                        return False
-                    time.sleep(_SCRUB_HOLDS)
-                connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(tables)}")
-            return True
-        own = engine.raw_connection()  # a checkpoint needs a connection that is in no transaction
+        if engine.dialect.name == "sqlite":
+            return _scrub_file(engine, answers)
+        tables = (*_OF_ARRIVALS, *(_OF_ANSWERS if answers else ()))
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            then = {"then": str(connection.execute(_NOW).scalar_one())}
+            deadline = time.monotonic() + _SCRUB
+            while connection.execute(_OLDER_READERS, then).first() is not None:
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(_SCRUB_HOLDS)
+            connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(tables)}")
+        return True
+
+
+def _scrub_file(engine: Engine, anew: bool) -> bool:
+    own = engine.raw_connection()  # a checkpoint needs a connection that is in no transaction, and so does VACUUM
+    try:
+        cursor = own.cursor()
+        if anew:
+            cursor.execute("VACUUM")
         deadline = time.monotonic() + _SCRUB
-        try:
-            cursor = own.cursor()
-            cursor.execute(f"PRAGMA busy_timeout={1000 * min(_SCRUB, _SCRUB_HOLDS):.0f}")
-            while True:
-                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                (blocked, *_) = cursor.fetchone() or (1,)
-                if not blocked or time.monotonic() > deadline:
-                    break
-                time.sleep(_SCRUB_HOLDS)  # while it waits nobody can write
-            cursor.execute(f"PRAGMA busy_timeout={1000 * BUSY:.0f}")
-            cursor.close()
-        finally:
-            own.close()
-        return not blocked
+        cursor.execute(f"PRAGMA busy_timeout={1000 * min(_SCRUB, _SCRUB_HOLDS):.0f}")
+        while True:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            (blocked, *_) = cursor.fetchone() or (1,)
+            if not blocked or time.monotonic() > deadline:
+                break
+            time.sleep(_SCRUB_HOLDS)  # while it waits nobody can write
+        cursor.execute(f"PRAGMA busy_timeout={1000 * BUSY:.0f}")
+        cursor.close()
+    except sqlite3.Error as error:
+        raise failed(_shown(engine), error) from error
+    finally:
+        own.close()
+    return not blocked
 
 
 class ServerDatabase(Database):

@@ -93,8 +93,8 @@ class ServedStudy:
 
     async def erase(self, person: str) -> bool:
         """A person deletes what they answered; whether nothing is left in the database's files. If somebody reads there
-        at the moment, it is tried again until nothing is. Nobody's saves wait for it, and people who delete at the same
-        time share it."""
+        at the moment, it is tried again until nothing is. Saves wait for it only while SQLite's file is written anew;
+        people who delete at the same time share it."""
         clean = await self._cleanings.ask(await self.write(erase, self.participation, person, "person"))
         if not clean and self._cleaning_again is None:
             self._cleaning_again = asyncio.get_running_loop().create_task(self._clean_again())

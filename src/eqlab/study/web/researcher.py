@@ -139,7 +139,7 @@ async def export(request: Request, study: str, name: str) -> Response:
     if what not in TABLES or (fmt not in FORMATS and name != "codebook.md"):
         raise HTTPException(404)
     content = await served.read_all(export_table, served.participation, what, fmt)  # type: ignore[arg-type]
-    if what != "codebook":  # events too tell how somebody got on, and in which arm
+    if what not in ("codebook", "questions"):  # events too tell how somebody got on, and in which arm
         await served.write(log_look, served.participation, me.name, "exported")
     headers = {"content-disposition": f'attachment; filename="{study}-{name}"'}
     return Response(content, headers=headers, media_type=_TYPES[fmt])
