@@ -298,7 +298,7 @@ def test_a_change_that_had_not_arrived_is_sent_with_the_next_page(study, visit):
     again = context.new_page()
     with again.expect_response(lambda reply: reply.request.method == "POST") as sent:
         again.goto(f"{study.url}/s/small")
-    assert sent.value.json()["outcome"] == "saved"
+    assert sent.value.json()["outcome"] in ("saved", "again")  # what was sent offline may have left all the same
     assert study.answered() == before + 1
     expect(again).to_have_title(re.compile("^Page 5 "))
     again.wait_for_function("!Object.keys(localStorage).some(key => key.includes(':change:'))")

@@ -302,3 +302,48 @@ def test_a_message_that_was_not_saved_is_sent_again_as_it_was(tmp_path, server, 
         assert [(values["says"], values["emotion"]) for seat, _, _, values, _ in site.turns() if seat] == [
             ("Hello?", 35)
         ]
+
+
+@pytest.mark.parametrize("dead", ["post", "stream"])
+def test_a_connection_that_dies_in_silence_is_told_and_left(tmp_path, server, visit, dead):
+    """Networks forget connections and say nothing: a message hung without a word, and "writing …" stood."""
+    server.reply, server.delay = lambda body, number: "Here I am.", 1.0
+    asked = []
+
+    def hang(route):
+        asked.append(route.request.url)
+        if len(asked) > 1:
+            route.continue_()
+
+    with talking(tmp_path, server) as site:
+        page = visit()
+        page.clock.install()
+        to_talk(page, site)
+        page.route("**/s/talk/talk" if dead == "post" else "**/talk/reply*", hang)
+        feel(page, 35)
+        page.locator("#message").fill("Hello?")
+        page.locator("#send").click()
+        if dead == "post":
+            expect(page.locator("#sending")).to_have_text("Saving …")
+            page.clock.fast_forward(20_100)
+            expect(page.locator("#sending")).to_contain_text("Trying again")
+            page.clock.fast_forward(3_100)
+        else:
+            expect(page.locator(".typing")).to_be_visible()
+            page.clock.fast_forward(30_100)
+        expect(page.locator(".line.other")).to_contain_text("Here I am.")
+        assert asked
+        assert [values["says"] for seat, _, _, values, _ in site.turns() if seat] == ["Hello?"]
+
+
+def test_who_deletes_leaves_no_draft_in_the_browser(tmp_path, server, visit):
+    with talking(tmp_path, server) as site:
+        page = visit()
+        to_talk(page, site)
+        page.locator("#message").fill("Nobody should ever read this.")
+        assert "Nobody should ever read this." in page.evaluate("Object.values({...sessionStorage})")
+        page.locator("footer a").click()
+        with page.expect_navigation():
+            page.locator("button[value=delete]").click()
+        expect(page.locator("[data-forget]")).to_be_visible()
+        assert page.evaluate("Object.keys(sessionStorage)") == []

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
 
 import pytest
-from small_study import small_design, take
+from small_study import answer_for, small_design, take
 from web_case import HASH, PASSWORD, PROLIFIC
 
 from eqlab.core.errors import UsageError
@@ -326,6 +326,27 @@ def test_charts_say_in_words_what_they_show(make_participation):
     assert finished.line
     assert next(bar.title.split(":")[1] for bar in reached.bars).startswith(" 2 reached")
     assert len(minutes.bars) == 1
+
+
+def test_who_was_there_while_the_clock_was_set_back_took_no_time_below_nothing(make_participation, clock):
+    """The machine was started anew, 20 minutes earlier by its clock: the researcher's page was an error for good, and
+    the median time of honest people negative."""
+    participation = make_participation(arms=("a",), batches=2)
+    steady, back = (participation.arrive(name, "en") for name in "sb")
+    clock.now += 600
+    take(participation, steady)
+    view = take(participation, back, until="trial")
+    clock.now += 90
+    participation.save(back, view.number, view.attempt, answer_for(view))
+    clock.now -= 1200
+    take(participation, back)
+    now = study_status(participation)
+    assert now.minutes == pytest.approx((10.4,), abs=0.1)
+    assert (now.times.minutes.value, now.times.minutes.n) == (now.minutes[0], 1)
+    assert charts(now)[2].says == "From 10 to 10 minutes."
+    told = {one.person: one for one in read_participants(participation).people}
+    assert told[back].duration is None
+    assert [one.impossible for one in told.values()] == [0, 0]
 
 
 # -- power --

@@ -111,7 +111,7 @@ def test_the_reply_is_streamed_only_when_it_is_on_disk(tmp_path, server):
             assert stream.headers["content-type"].startswith("text/event-stream")
             for line in stream.iter_lines():
                 heard.append(line)
-                if line.startswith(": the other"):
+                if line.startswith("event: wait"):
                     assert len(site.turns()) == 1
                     release.set()
                 if line.startswith("event: part"):

@@ -102,10 +102,12 @@ class Participant:
 
     @property
     def duration(self) -> float | None:
-        """Seconds from consent to the end of those who came to it."""
+        """Seconds from consent to the end of those who came to it; None where a clock that was set back between them
+        tells none."""
         if self.consented_at is None or self.ended_at is None or not self.complete:
             return None
-        return self.ended_at - self.consented_at
+        took = self.ended_at - self.consented_at
+        return took if took >= 0 else None
 
     def checks(self, passed: bool) -> int:
         return sum(page.kind == "attention" and page.right is passed for page in self.pages)
@@ -238,10 +240,12 @@ def turn_answer(row: Any) -> Answer:
 
 
 def _impossible_sum(given: Sequence[Given], row: Any) -> int:
-    """1 if the pages took longer together than the person was there: pages cannot overlap. A simulated person's can."""
-    if row.consented_at is None or is_simulated(row.person):
+    """1 if the pages took longer together than the person was there: pages cannot overlap. A simulated person's can,
+    and a page without a time tells that the clock was set back while somebody was there."""
+    seconds = [one.seconds for one in given if one.seconds is not None]
+    if row.consented_at is None or is_simulated(row.person) or len(seconds) < len(given):
         return 0
-    return int(sum(one.seconds or 0.0 for one in given) > row.seen_at - row.consented_at + 1.0)
+    return int(sum(seconds) > row.seen_at - row.consented_at + 1.0)
 
 
 def participant(

@@ -180,13 +180,7 @@ def summarise(
         finished_at=tuple(
             sorted(60 * (participant.ended_at // 60) for participant in finished if participant.ended_at is not None)
         ),
-        minutes=tuple(
-            sorted(
-                (participant.ended_at - participant.arrived_at) / 60
-                for participant in finished
-                if participant.ended_at is not None
-            )
-        ),
+        minutes=tuple(_minutes(finished)),
     )
 
 
@@ -208,12 +202,14 @@ def _arms(
     )
 
 
+def _minutes(finished: Sequence[Participant]) -> list[float]:
+    """From arrival to the end; nobody's whose end lies before it, since the machine's clock was set back between."""
+    took = ((one.ended_at - one.arrived_at) / 60 for one in finished if one.ended_at is not None)
+    return sorted(minutes for minutes in took if minutes >= 0)
+
+
 def _times(finished: Sequence[Participant], pay: Pay) -> Times:
-    minutes = sorted(
-        (participant.ended_at - participant.arrived_at) / 60
-        for participant in finished
-        if participant.ended_at is not None
-    )
+    minutes = _minutes(finished)
     middle = median_estimate("minutes", minutes)
     per_hour = pay.reward / middle.value * 60 if middle.value and pay.reward else None
     return Times(

@@ -294,7 +294,7 @@ async def _parts(talks: Conversations, person: str, lines: int) -> AsyncIterator
                         yield part
             yield _event("done", {"state": view.state if view else "over"})
             return
-        yield ": the other one is writing\n\n"
+        yield _event("wait", {})  # a comment would be a sign to proxies alone
         await talks.wait(person, _SIGN)
 
 

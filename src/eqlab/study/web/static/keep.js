@@ -11,7 +11,11 @@
 
   const ended = document.querySelector("[data-forget]");
   if (ended) {
-    store.forget(store.under(`${PREFIX}${ended.dataset.forget}:`));
+    const ours = `${PREFIX}${ended.dataset.forget}:`;
+    store.forget(store.under(ours));
+    try { // what was never sent in a talk
+      for (const key of Object.keys(sessionStorage)) if (key.startsWith(ours)) sessionStorage.removeItem(key);
+    } catch { /* nothing was kept */ }
     leaveSoon(document.getElementById("leave"));
     return;
   }

@@ -99,23 +99,40 @@
     await send(form, body);
   }
 
-  // The same post until it has arrived: sent twice it changes nothing.
-  async function send(form, body) {
-    let reply = null;
+  // What takes longer hangs on a connection that has died in silence: the next try opens another.
+  async function fetched(address, options, read) {
+    const patience = new AbortController();
+    const late = setTimeout(() => patience.abort(), 20000);
     try {
-      const response = await fetch(form.action, {
-        method: "POST", body: body.toString(), credentials: "same-origin", redirect: "error",
+      return await read(await fetch(address, { credentials: "same-origin", signal: patience.signal, ...options }));
+    } finally { clearTimeout(late); }
+  }
+
+  // The same post until it has arrived: sent twice it changes nothing.
+  async function send(form, body, again = false) {
+    const focused = document.activeElement;
+    form.inert = true; // what is on its way may not change
+    if (!again) say(talk.dataset.saving);
+    let reply = null;
+    let foreign = false;
+    try {
+      reply = await fetched(form.action, {
+        method: "POST", body: body.toString(), redirect: "error",
         headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
+      }, (response) => {
+        if ((response.headers.get("content-type") || "").startsWith("application/json")) return response.json();
+        foreign = response.status >= 400 && response.status < 500 && response.status !== 429;
+        return null;
       });
-      if ((response.headers.get("content-type") || "").startsWith("application/json")) reply = await response.json();
-      else if (response.status >= 400 && response.status < 500 && response.status !== 429) { location.assign(page); return; }
     } catch { /* no network, or it broke off: the draft is kept */ }
-    form.inert = !reply; // what is on its way may not change
-    if (!reply) { say(talk.dataset.notSaved); setTimeout(() => send(form, body), 3000); return; }
+    if (foreign) { location.assign(page); return; }
+    if (!reply) { say(talk.dataset.notSaved); setTimeout(() => send(form, body, true), 3000); return; }
+    form.inert = false;
     busy = false;
     delete talk.dataset.busy;
     if (reply.outcome === "refused" || reply.outcome === "busy") {
       say(Object.values(reply.problems || {}).join(" "));
+      if (form.contains(focused)) focused.focus();
       return;
     }
     if (reply.outcome === "kept" || reply.outcome === "again") draft.forget();
@@ -128,9 +145,11 @@
   async function refresh() {
     if (source) { source.close(); source = null; }
     try {
-      const response = await fetch(page, { credentials: "same-origin" });
-      if (response.status >= 500 || response.status === 429) throw new Error("not now"); // a proxy's page while we restart
-      const found = new DOMParser().parseFromString(await response.text(), "text/html");
+      const text = await fetched(page, {}, (response) => {
+        if (response.status >= 500 || response.status === 429) throw new Error("not now"); // a proxy's page while we restart
+        return response.text();
+      });
+      const found = new DOMParser().parseFromString(text, "text/html");
       const fresh = found.getElementById("talk");
       if (!fresh || fresh.dataset.step !== talk.dataset.step) { location.assign(untold ? `${page}?dropped=1` : page); return; }
       talk.replaceWith(document.adoptNode(fresh));
@@ -171,6 +190,13 @@
       await refresh();
     });
     const mine = source;
+    let silence = 0;
+    const heard = () => { // a sign of life comes every 10 s; without any the connection has died
+      clearTimeout(silence);
+      silence = setTimeout(() => { if (source === mine) refresh(); }, 30000);
+    };
+    for (const sign of ["wait", "part"]) source.addEventListener(sign, heard);
+    heard();
     source.onerror = () => {
       if (bubble) { bubble.remove(); bubble = null; text = ""; } // it comes again from its beginning
       if (mine.readyState === EventSource.CLOSED) setTimeout(() => { if (source === mine) refresh(); }, 3000); // by itself it does not
