@@ -7,7 +7,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlsplit
@@ -44,7 +43,7 @@ class PinnedFile:
 
 @cache
 def manifest() -> tuple[PinnedFile, ...]:
-    text = files("eqlab.data").joinpath("manifest.csv").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("manifest.csv").read_text(encoding="utf-8")
     return tuple(
         PinnedFile(row["source"], row["repository"], row["commit"], row["path"], int(row["bytes"]), row["sha256"])
         for row in csv.DictReader(text.splitlines())

@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from eqlab.core.runs import BenchmarkConfig, ModelConfig
 from eqlab.core.toml_file import Notes, Section, lines_of
 from eqlab.core.usage import Took, Usage, total
 from eqlab.core.values import dataclass
+from eqlab.data import FOLDER
 from eqlab.models.open import is_local
 from eqlab.store.reader import Reader
 
@@ -111,7 +111,7 @@ def _own(name: str) -> list[Price]:
 
 @cache
 def _shipped() -> tuple[Price, ...]:
-    return tuple(read_prices(files("eqlab.data").joinpath("prices.toml").read_text(encoding="utf-8"), "prices.toml"))
+    return tuple(read_prices((FOLDER / "prices.toml").read_text(encoding="utf-8"), "prices.toml"))
 
 
 @cache
