@@ -40,9 +40,7 @@ class Emotion:
 
 EMOTIONS: dict[str, Emotion] = {
     row["name"]: Emotion(**row)  # type: ignore[arg-type]
-    for row in csv.DictReader(
-        Path(__file__).with_name("emotions.csv").read_text("utf-8").splitlines()
-    )
+    for row in csv.DictReader(Path(__file__).with_name("emotions.csv").read_text("utf-8").splitlines())
 }
 """By name, in alphabetical order."""
 
