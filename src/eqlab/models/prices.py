@@ -19,7 +19,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Seated
 from eqlab.core.errors import DataError
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
-from eqlab.core.toml_file import Notes, Section, lines_of
+from eqlab.core.toml_file import Notes, Section
 from eqlab.core.usage import Took, Usage, total
 from eqlab.core.values import dataclass
 from eqlab.data import FOLDER
@@ -145,6 +145,8 @@ def find(prices: Iterable[Price], spec: str, today: str) -> Price | None:
 
 def read_prices(text: str, name: str) -> list[Price]:
     """A price table in TOML. Raises DataError with every problem and its line."""
+    from eqlab.core.toml_lines import lines_of  # not for a model without a price
+
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
