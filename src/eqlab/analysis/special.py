@@ -4,13 +4,14 @@ prints an interval would wait for them."""
 
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import scipy
+
 _PACKAGE = "scipy.special"
-_NEEDED = ("scipy", _PACKAGE, "scipy.linalg")
+_NEEDED = (_PACKAGE, "scipy.linalg")
 """Packages that the compiled module lies in, or takes compiled code from."""
 
 
@@ -19,11 +20,9 @@ def _compiled() -> ModuleType:
     is built in another way, or all of it is loaded already, the package itself."""
     if _PACKAGE in sys.modules:
         return import_module(_PACKAGE)
-    spec = find_spec("scipy")
-    folders = list(spec.submodule_search_locations or ()) if spec else []
     empty = {name: ModuleType(name) for name in _NEEDED if name not in sys.modules}
     for name, package in empty.items():
-        package.__path__ = [str(Path(folder) / name.partition(".")[2]) for folder in folders]
+        package.__path__ = [str(Path(folder) / name.partition(".")[2]) for folder in scipy.__path__]
     sys.modules.update(empty)
     try:
         return import_module(f"{_PACKAGE}._ufuncs")
