@@ -5,7 +5,7 @@ import tomllib
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eqlab.core.toml_file import lines_of
+from eqlab.core.toml_lines import lines_of
 
 
 def paths(value, path=()):

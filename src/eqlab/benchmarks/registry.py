@@ -4,6 +4,7 @@ the papers they come from, as BibTeX: who asks a study's questions cites the stu
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 from eqlab.core.benchmark import Benchmark
 from eqlab.core.environment import entry_points, package_about
@@ -78,9 +79,7 @@ _SAME = {"rating": "empathy", "pairwise": "empathy"}
 @cache
 def _papers() -> dict[str, str]:
     """The papers behind our own benchmarks: in the file each stands below a line with the benchmark's name."""
-    from importlib.resources import files
-
-    text = files("eqlab.benchmarks").joinpath("papers.bib").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("papers.bib").read_text(encoding="utf-8")
     entries = (part.partition("\n") for part in f"\n{text}".split("\n% ")[1:])
     return {name: entry.strip() for name, _, entry in entries}
 

@@ -65,14 +65,8 @@ def _global(
     pass
 
 
-_COLLECTED = (200_000, 20, 50)
-"""How often Python looks for garbage in circles: not while a command loads. As it comes, after every 700 objects:
-modules are all objects that stay, and looking at them takes a tenth of what loading them takes."""
-
-
 def main() -> None:
     """Entry point. `--debug` works before and after the command's name."""
-    gc.set_threshold(*_COLLECTED)
     atexit.register(gc.freeze)  # nothing is searched for garbage once all is done: that takes a tenth of a second
     arguments = sys.argv[1:]
     debug = "--debug" in arguments

@@ -37,12 +37,20 @@ def version_of(package: str) -> str:
     """The version of an installed package, by the folder that installers write beside it; empty where there is none.
     The standard library loads a parser of mails to tell the same, which takes a quarter of what `import numpy` takes.
     """
-    for folder in dict.fromkeys(sys.path):
+    return next((version for name, version in _installed(tuple(sys.path)) if name == package), "")
+
+
+@cache
+def _installed(path: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Names and versions, those found first at the front."""
+    found = []
+    for folder in dict.fromkeys(path):
         with suppress(OSError):
             for name in os.listdir(folder or "."):
-                if name.startswith(f"{package}-") and name.endswith((".dist-info", ".egg-info")):
-                    return name.removeprefix(f"{package}-")[: -len(".dist-info")].partition("-")[0]
-    return ""
+                if name.endswith((".dist-info", ".egg-info")):
+                    package, version, *_ = [*name[: -len(".dist-info")].split("-"), ""]
+                    found.append((package, version))
+    return tuple(found)
 
 
 def entry_points(group: str, name: str | None = None) -> "tuple[EntryPoint, ...]":

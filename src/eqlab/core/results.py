@@ -4,7 +4,6 @@ need to know none of them. "Undefined" is None, never 0."""
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields
-from html import escape
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -445,6 +444,8 @@ def _brief(estimate: Estimate) -> str:
 
 def results_html(results: Iterable[Result]) -> str:
     """A table of results for notebooks; everything in it is text, escaped."""
+    from html import escape  # a notebook has it anyway
+
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (
             result.subject, result.title, _brief(result.headline), "yes" if result.valid else "no", result.sentence,

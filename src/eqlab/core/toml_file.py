@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import field
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Scale
@@ -46,6 +46,8 @@ def read_toml(text: str, name: str, known: Sequence[str], make: "Callable[[Secti
     notes = Notes({})
     made = make(Section(data, (), notes, known))
     if notes.problems:
+        from eqlab.core.toml_lines import lines_of  # only mistakes need it
+
         notes = Notes(lines_of(text.replace("\r\n", "\n")))
         make(Section(data, (), notes, known))
         raise DataError(problems_text(notes, name), hint)
@@ -73,8 +75,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _LONGEST = 20_000
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Problem:
+class Problem(NamedTuple):
     line: int
     key: str
     what: str
@@ -102,7 +103,7 @@ def shown(path: Path) -> str:
         if isinstance(part, int):
             text += f"[{part + 1}]"
         else:
-            name = part if _BARE.fullmatch(part) else '"' + _brief(part) + '"'
+            name = part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else '"' + _brief(part) + '"'
             text += f".{name}" if text else name
     return text
 
@@ -316,152 +317,3 @@ def check_different(top: Section, name: str, keys: list[str]) -> None:
     for index, key in enumerate(keys):
         if key in keys[:index]:
             top.notes.add((*top.path, name, index, "key"), f"'{key}' is there twice (give it another name)")
-
-
-# -- where each key stands -------------------------------------------------------------------------------------------
-# The standard reader gives values without lines, and has accepted the text: it need not be checked again.
-
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
-_SPACE = re.compile(r"[ \t]*")
-_STRING = re.compile(
-    r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"{3,5}'
-    + r"|'''(?:[^']|'{1,2}(?!'))*'{3,5}"
-    + r'|"(?:[^"\\\n]|\\.)*"'
-    + r"|'[^'\n]*'",
-    re.DOTALL,
-)
-_SCALAR = re.compile(r"[^,\]}\n#]*")
-
-
-def lines_of(text: str) -> Mapping[Path, int]:
-    """The line, from 1, of every table, key and array element. A table that is written as part of a longer name
-    stands where that name first does."""
-    scanner = _Scanner(text)
-    scanner.document()
-    return scanner.lines
-
-
-class _Scanner:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.lines: dict[Path, int] = {}
-        self.counts: dict[Path, int] = {}
-        """Elements so far of arrays of tables."""
-        self._line, self._counted = 1, 0
-
-    def document(self) -> None:
-        table: Path = ()
-        while self._skip(_BLANK) < len(self.text):
-            start = self.at
-            if self.text.startswith("[[", start):
-                self.at += 2
-                table = self._array_table(self._key(), self._line_of(start))
-            elif self.text[start] == "[":
-                self.at += 1
-                table = self._inside(self._key())
-                self._note(table, self._line_of(start))
-            else:
-                self._pair(table)
-            self._rest_of_line()
-
-    def _array_table(self, key: Path, line: int) -> Path:
-        parent = self._inside(key[:-1])
-        array = (*parent, key[-1])
-        index = self.counts.get(array, 0)
-        self.counts[array] = index + 1
-        self._note((*array, index), line)
-        return (*array, index)
-
-    def _inside(self, key: Path) -> Path:
-        """The path of a table's name: an array of tables stands for its newest element."""
-        path: Path = ()
-        for part in key:
-            path = (*path, part)
-            if path in self.counts:
-                path = (*path, self.counts[path] - 1)
-        return path
-
-    def _pair(self, table: Path) -> None:
-        line = self._line_of(self.at)
-        path = (*table, *self._key())
-        self._skip(_SPACE)
-        self.at += 1  # =
-        self._note(path, line)
-        self._skip(_SPACE)
-        self._value(path)
-
-    def _value(self, path: Path) -> None:
-        opening = self.text[self.at : self.at + 1]
-        if opening == "[":
-            self._elements(path)
-        elif opening == "{":
-            self._inline(path)
-        elif match := _STRING.match(self.text, self.at):
-            self.at = match.end()
-        else:
-            self._skip(_SCALAR)
-
-    def _elements(self, path: Path) -> None:
-        self.at += 1
-        index = 0
-        while self._skip(_BLANK) < len(self.text) and self.text[self.at] != "]":
-            own = (*path, index)
-            self._note(own, self._line_of(self.at))
-            self._value(own)
-            index += 1
-            if self._skip(_BLANK) < len(self.text) and self.text[self.at] == ",":
-                self.at += 1
-        self.at += 1
-
-    def _inline(self, path: Path) -> None:
-        self.at += 1
-        while self._skip(_BLANK) < len(self.text) and self.text[self.at] != "}":
-            self._pair(path)
-            if self._skip(_BLANK) < len(self.text) and self.text[self.at] == ",":
-                self.at += 1
-        self.at += 1
-
-    def _key(self) -> Path:
-        parts: list[str | int] = []
-        while True:
-            self._skip(_SPACE)
-            if match := _STRING.match(self.text, self.at):
-                parts.append(_unquoted(match.group()))
-                self.at = match.end()
-            elif match := _BARE.match(self.text, self.at):
-                parts.append(match.group())
-                self.at = match.end()
-            self._skip(_SPACE)
-            if self.text[self.at : self.at + 1] != ".":
-                return tuple(parts)
-            self.at += 1
-
-    def _note(self, path: Path, line: int) -> None:
-        for length in range(1, len(path) + 1):
-            self.lines.setdefault(path[:length], line)
-
-    def _skip(self, pattern: re.Pattern[str]) -> int:
-        match = pattern.match(self.text, self.at)
-        self.at = match.end() if match else self.at
-        return self.at
-
-    def _rest_of_line(self) -> None:
-        end = self.text.find("\n", self.at)
-        self.at = len(self.text) if end < 0 else end + 1
-
-    def _line_of(self, position: int) -> int:
-        """Positions only grow, so each line is counted once."""
-        if position > self._counted:
-            self._line += self.text.count("\n", self._counted, position)
-            self._counted = position
-        return self._line
-
-
-def _unquoted(name: str) -> str:
-    """A quoted key as the standard reader gives it."""
-    import tomllib
-
-    return next(iter(tomllib.loads(f"{name} = 0")))

@@ -1,6 +1,7 @@
 """The standard library's `dataclass`, with classes made in a quarter of the time: that one compiles six
-functions for each class, a seventh of what `eqlab run` took to start. Here only `__init__` is compiled; the others ask
-for the fields by name. Everything else is the standard library's: fields, `replace`, `asdict`, matching, deriving.
+functions for each class, a seventh of what `eqlab run` took to start. Here only `__init__` is compiled, and only if
+somebody makes an object; the others ask for the fields by name. Everything else is the standard library's: fields,
+`replace`, `asdict`, matching, deriving.
 
 >>> @dataclass(frozen=True, slots=True)
 ... class Point:
@@ -41,7 +42,7 @@ def _made(cls: type[_T], how: Mapping[str, bool]) -> type[_T]:
     names = [field.name for field in own]
     cls.__doc__ = doc or f"{cls.__name__}({', '.join(names)})"
     cls.__dataclass_params__.frozen = frozen  # type: ignore[attr-defined]
-    made: dict[str, Callable[..., Any]] = {"__init__": _init(cls, own, frozen=frozen)}
+    made: dict[str, Any] = {"__init__": _Init(cls, own, frozen=frozen)}
     if slots and frozen:
         made |= {"__getstate__": _get_state, "__setstate__": _set_state}
     if how.get("repr", True):
@@ -64,6 +65,19 @@ def _made(cls: type[_T], how: Mapping[str, bool]) -> type[_T]:
 
     cls.__setattr__ = cls.__delattr__ = refuse  # type: ignore[method-assign]
     return cls
+
+
+class _Init:
+    """An `__init__` that is compiled when it is first asked for: half of the classes that a command loads make no
+    object."""
+
+    def __init__(self, cls: type, own: Sequence["dataclasses.Field[Any]"], *, frozen: bool) -> None:
+        self._cls, self._own, self._frozen = cls, own, frozen
+
+    def __get__(self, made: object, cls: type) -> Any:
+        compiled: Any = _init(self._cls, self._own, frozen=self._frozen)
+        self._cls.__init__ = compiled  # type: ignore[misc]
+        return compiled.__get__(made, cls)
 
 
 def _init(cls: type, own: Sequence["dataclasses.Field[Any]"], *, frozen: bool) -> Callable[..., None]:

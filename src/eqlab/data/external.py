@@ -5,7 +5,6 @@ import csv
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from eqlab.core.errors import DataError, UsageError
@@ -93,7 +92,7 @@ def first_version() -> tuple[FirstVersion, ...]:
 
 
 def _table(name: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(files("eqlab.data").joinpath(name).read_text(encoding="utf-8").splitlines()))
+    return list(csv.DictReader(Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()))
 
 
 def benchmark_of(name: str) -> str:

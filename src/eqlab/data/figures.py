@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -87,7 +87,7 @@ class Figures:
 @cache
 def published_figures(only: tuple[str, ...] | None = None) -> Figures:
     """The shipped figures; with `only`, other models come without replies, which take longest."""
-    return parse(files("eqlab.data").joinpath(FILE).read_bytes(), only)
+    return parse(Path(__file__).with_name(FILE).read_bytes(), only)
 
 
 def parse(content: bytes, only: Collection[str] | None = None) -> Figures:

@@ -4,13 +4,12 @@ rubrics that ship with the package or are a user's own, read and checked."""
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from eqlab.core.benchmark import Source
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.rubric import Rubric, parse_rubric
-from eqlab.data import published
+from eqlab.data import FOLDER, published
 
 
 def read_sources(sources: Sequence[Source], folder: Path | None) -> dict[str, bytes]:
@@ -36,7 +35,7 @@ def at_hand(sources: Sequence[Source], folder: Path | None) -> bool:
 
 def _read(source: Source, folder: Path | None) -> bytes:
     if source.kind == "open":
-        return files("eqlab.data").joinpath("open", source.path).read_bytes()
+        return (FOLDER / "open" / source.path).read_bytes()
     if source.kind == "package":
         return _in_package(source)
     if source.kind == "file":
@@ -45,6 +44,8 @@ def _read(source: Source, folder: Path | None) -> bytes:
 
 
 def _in_package(source: Source) -> bytes:
+    from importlib.resources import files
+
     try:
         return files(source.package).joinpath(source.path).read_bytes()
     except (ModuleNotFoundError, OSError, TypeError, ValueError) as error:
@@ -70,18 +71,17 @@ def items_sha256(content: Mapping[str, bytes]) -> str:
 
 
 PUBLISHED = "published"
-_FOLDER = "rubrics"
+_RUBRICS = FOLDER / "rubrics"
 
 
 def rubric_names() -> list[str]:
-    folder = files("eqlab.data").joinpath(_FOLDER)
-    return sorted(one.name.removesuffix(".toml") for one in folder.iterdir() if one.name.endswith(".toml"))
+    return sorted(one.stem for one in _RUBRICS.glob("*.toml"))
 
 
 @cache
 def shipped(name: str) -> Rubric:
     path = f"{name}.toml"
-    return parse_rubric(files("eqlab.data").joinpath(_FOLDER, path).read_bytes(), path)
+    return parse_rubric((_RUBRICS / path).read_bytes(), path)
 
 
 def find_rubric(name: str) -> Rubric:

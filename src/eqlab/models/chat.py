@@ -263,12 +263,11 @@ def _count(name: str, value: Any) -> int | None:
     return value
 
 
-_TAGS = ("think", "thinking", "reasoning", "thought")
-_OPENING = re.compile(rf"<({'|'.join(_TAGS)})>", re.IGNORECASE)
-_CLOSING = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in _TAGS}
-_CLOSE = re.compile(r"^(.*)</(?:think|thinking|reasoning|thought)>", re.DOTALL | re.IGNORECASE)
-_CHANNEL = re.compile(r"<\|channel\|>(?:analysis|commentary)<\|message\|>(.*?)<\|end\|>", re.DOTALL)
-_CHANNEL_FINAL = re.compile(r"(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>|<\|return\|>|<\|end\|>")
+_TAG = "think|thinking|reasoning|thought"
+_OPENING = f"(?i)<({_TAG})>"
+_CLOSE = f"(?is)^(.*)</(?:{_TAG})>"
+_CHANNEL = r"(?s)<\|channel\|>(?:analysis|commentary)<\|message\|>(.*?)<\|end\|>"
+_CHANNEL_FINAL = r"(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>|<\|return\|>|<\|end\|>"
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
@@ -284,9 +283,9 @@ def split_reasoning(text: str) -> tuple[str, str]:
     rest = text
     if "<|channel|>" in text:
         end = text.rfind("<|end|>") + len("<|end|>")  # nothing closes behind it
-        rest = _CHANNEL_FINAL.sub("", _CHANNEL.sub(take, text[:end]) + text[end:])
+        rest = re.sub(_CHANNEL_FINAL, "", re.sub(_CHANNEL, take, text[:end]) + text[end:])
     rest = _without_blocks(rest, thoughts)
-    rest = _CLOSE.sub(take, rest)
+    rest = re.sub(_CLOSE, take, rest)
     if not thoughts:
         return text, ""
     return rest.strip(), "\n".join(thought.strip() for thought in thoughts)
@@ -298,10 +297,10 @@ def _without_blocks(text: str, thoughts: list[str]) -> str:
     One pass: a model that loops on "<think>" writes thousands of them."""
     outside: list[str] = []
     after, unclosed = 0, None
-    for opening in _OPENING.finditer(text):
+    for opening in re.finditer(_OPENING, text):
         if opening.start() < after or (unclosed and unclosed[1].lower() == opening[1].lower()):
             continue
-        closing = _CLOSING[opening[1].lower()].search(text, opening.end())
+        closing = re.compile(f"(?i)</{opening[1]}>").search(text, opening.end())
         if closing is None:
             unclosed = unclosed or opening
             continue

@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,10 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Seated
 from eqlab.core.errors import DataError
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
-from eqlab.core.toml_file import Notes, Section, lines_of
+from eqlab.core.toml_file import Notes, Section
 from eqlab.core.usage import Took, Usage, total
 from eqlab.core.values import dataclass
+from eqlab.data import FOLDER
 from eqlab.models.open import is_local
 from eqlab.store.reader import Reader
 
@@ -111,7 +111,7 @@ def _own(name: str) -> list[Price]:
 
 @cache
 def _shipped() -> tuple[Price, ...]:
-    return tuple(read_prices(files("eqlab.data").joinpath("prices.toml").read_text(encoding="utf-8"), "prices.toml"))
+    return tuple(read_prices((FOLDER / "prices.toml").read_text(encoding="utf-8"), "prices.toml"))
 
 
 @cache
@@ -145,6 +145,8 @@ def find(prices: Iterable[Price], spec: str, today: str) -> Price | None:
 
 def read_prices(text: str, name: str) -> list[Price]:
     """A price table in TOML. Raises DataError with every problem and its line."""
+    from eqlab.core.toml_lines import lines_of  # not for a model without a price
+
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -36,9 +36,11 @@ LANDSCAPE = (
 def ladder(own: Group) -> Group | None:
     """The table again with published models in it, each scored on the questions that were asked here; None where the
     questions are not the published ones whose figures ship."""
-    figures = published_figures(LANDSCAPE)
     models = [row for row in own.rows if not row.people]
-    if not models or not all(asked_published(row.record, row.result, figures) for row in models):
+    if not any((config := _config(row)) and config.item_set == "published" for row in models):
+        return None  # known before the figures are read
+    figures = published_figures(LANDSCAPE)
+    if not all(asked_published(row.record, row.result, figures) for row in models):
         return None
     there = {model.spec for row in models for model in row.record.config.models}
     if there <= {model_figures.model for model_figures in figures.models}:  # published results, chosen by name

@@ -5,7 +5,6 @@ import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from importlib.resources import files as resources
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -440,4 +439,6 @@ def contrast_table(found: "Sequence[Contrast]", who: str, measure: str, alpha: f
 
 def template(package: str, name: str = "study.toml") -> str:
     """The template of a study file, kept beside the benchmark that it is for."""
-    return resources(package).joinpath(name).read_text(encoding="utf-8")
+    from importlib.resources import files
+
+    return files(package).joinpath(name).read_text(encoding="utf-8")

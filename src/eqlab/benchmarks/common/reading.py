@@ -14,8 +14,8 @@ NEAR = 0.05
 """A sum of points that is so near to the total, as a share of it, is rounding: scaled, and not worth a word."""
 SCALED = "scaled to the total"
 """How the note of a reading ends whose points were dealt out in another number than asked for."""
-_REFUSAL = re.compile(
-    r"\b(?:"
+_REFUSAL = (
+    r"(?i)\b(?:"
     r"I(?:'m| am) (?:sorry|unable|not able|not comfortable|afraid I)"
     r"|I (?:can(?:no|')t|can not|won't|will not|must decline|do not feel comfortable|don't feel comfortable)"
     r"|I (?:have to|must) (?:decline|refuse)"
@@ -23,15 +23,14 @@ _REFUSAL = re.compile(
     r"|I (?:do not|don't) (?:have|experience|possess) (?:personal )?(?:feelings|emotions)"
     r"|against my (?:guidelines|policy|programming)"
     r"|(?:Es tut mir leid|Ich kann (?:diese|das|keine|nicht)|Als (?:KI|Sprachmodell))"
-    r")",
-    re.IGNORECASE,
+    r")"
 )
 
 
 def is_refusal(text: str) -> bool:
     """Whether the opening of a reply declines; a long answer that mentions a limit later on does not. Asked only of
     replies that could not be read, so that an answer with an apology in it is never a refusal."""
-    return _REFUSAL.search(text[:400].replace("’", "'")) is not None
+    return re.search(_REFUSAL, text[:400].replace("’", "'")) is not None
 
 
 # -- a JSON object ---------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -17,9 +17,7 @@ from eqlab.core.values import dataclass
 Kind = Literal["negative", "neutral", "positive"]
 KINDS: tuple[Kind, ...] = ("negative", "neutral", "positive")
 
-FACTOR_ROWS = list(
-    csv.DictReader(files("eqlab.benchmarks.emotionbench").joinpath("factors.csv").read_text("utf-8").splitlines())
-)
+FACTOR_ROWS = list(csv.DictReader(Path(__file__).with_name("factors.csv").read_text("utf-8").splitlines()))
 """The study's factors in its order, and how far their situations changed the mood of its people."""
 FACTORS = {
     emotion: tuple(names) for emotion, names in grouped((r["emotion"], r["factor"]) for r in FACTOR_ROWS).items()

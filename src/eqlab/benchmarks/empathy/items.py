@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
 from eqlab.core.errors import DataError
@@ -40,9 +40,7 @@ class Emotion:
 
 EMOTIONS: dict[str, Emotion] = {
     row["name"]: Emotion(**row)  # type: ignore[arg-type]
-    for row in csv.DictReader(
-        files("eqlab.benchmarks.empathy").joinpath("emotions.csv").read_text("utf-8").splitlines()
-    )
+    for row in csv.DictReader(Path(__file__).with_name("emotions.csv").read_text("utf-8").splitlines())
 }
 """By name, in alphabetical order."""
 

@@ -144,17 +144,17 @@ class EqBench:
         return item(scored, EqBenchOptions.of(options))
 
 
-@lru_cache(maxsize=2)
-def _published(content: bytes, path: str, version: str, language: str) -> tuple[Question, ...]:
-    """Kept, since a run plans its questions more than once."""
-    return tuple(parse_published(content, path, version, language))
-
-
 def questions_of(files: Mapping[str, bytes], options: EqBenchOptions) -> list[Question]:
     ((path, content),) = files.items()
-    if options.item_set == "published":
-        return list(_published(content, path, options.version, options.language))
-    return parse_own(content, path) if path.startswith("own/") else parse_open(content, path)
+    return list(_read(content, path, options.item_set, options.version, options.language))
+
+
+@lru_cache(maxsize=2)
+def _read(content: bytes, path: str, item_set: str, version: str, language: str) -> tuple[Question, ...]:
+    """Kept, since a run plans its questions more than once."""
+    if item_set == "published":
+        return tuple(parse_published(content, path, version, language))
+    return tuple(parse_own(content, path) if path.startswith("own/") else parse_open(content, path))
 
 
 ARM = "dialogues"

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -258,9 +258,7 @@ def _caveats(
 # The questions' emotion words in twelve groups, and how far answers lie from the references in each.  The grouping is
 # ours, for reading only: no score depends on it. A word without a group counts as "other".
 
-GROUPS: dict[str, str] = json.loads(
-    files("eqlab.benchmarks.eqbench").joinpath("emotion_groups.json").read_text(encoding="utf-8")
-)
+GROUPS: dict[str, str] = json.loads(Path(__file__).with_name("emotion_groups.json").read_text(encoding="utf-8"))
 OTHER = "other"
 _GROUP_OF = {word: group for group, words in GROUPS.items() for word in words.split()}
 

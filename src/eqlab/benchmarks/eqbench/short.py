@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -32,8 +32,7 @@ and the same whatever the concurrency, so that a run asks the same questions on 
 
 @cache
 def facts() -> Mapping[str, Any]:
-    path = files("eqlab.benchmarks.eqbench").joinpath("short_forms.json")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
+    return dict(json.loads(Path(__file__).with_name("short_forms.json").read_text(encoding="utf-8")))
 
 
 @cache

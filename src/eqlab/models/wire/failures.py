@@ -39,20 +39,19 @@ FILTER_CODES = (
     "sensitive",
 )
 """The codes by which providers say that a filter, not a fault, stopped a request."""
-_FILTERED = re.compile(
-    r"content management policy|violates? (?:our |the )?usage guidelines|requires moderation|flagged (?:as|by|for)"
-    r"|blocked by content filtering policy|content policy violation|content safety check|SAFETY_CHECK_TYPE\w*",
-    re.IGNORECASE,
+_FILTERED = (
+    r"(?i)content management policy|violates? (?:our |the )?usage guidelines|requires moderation|flagged (?:as|by|for)"
+    r"|blocked by content filtering policy|content policy violation|content safety check|SAFETY_CHECK_TYPE\w*"
 )
-_CONTEXT = re.compile(
+_CONTEXT = (
     r"maximum context length is (\d+) tokens.*?"
     r"(\d+) (?:input tokens|tokens from the input|in the messages|of text input)"
 )
-_SPENT = re.compile(
-    r"insufficient[_ ]quota|credit balance is too low|insufficient (?:credits|balance)|used all (?:of )?\w* ?credits"
+_SPENT = (
+    r"(?i)insufficient[_ ]quota|credit balance is too low|insufficient (?:credits|balance)"
+    r"|used all (?:of )?\w* ?credits"
     r"|(?:spending|billing|monthly|per[- ]month)[\w ]{0,20} (?:limit|quota|cap|budget)"
-    r"|(?:limit|quota|cap|budget)[\w ]{0,20} (?:per|for (?:this|the)) month",
-    re.IGNORECASE,
+    r"|(?:limit|quota|cap|budget)[\w ]{0,20} (?:per|for (?:this|the)) month"
 )
 _FAULTS = (ValueError, RecursionError)
 LONGEST_WAIT = 600.0
@@ -166,7 +165,7 @@ def _not_taken(outgoing: Outgoing, problem: ErrorBody, fields: Mapping[str, str]
 def _too_much_room(problem: ErrorBody, sent: int, words: str) -> Adapt | Hopeless:
     """What a context leaves beside one prompt is no other request's limit. More than the whole context is refused
     beside any prompt: of that the model is given a share that no prompt decides."""
-    context = _CONTEXT.search(problem.text)
+    context = re.search(_CONTEXT, problem.text)
     whole, prompt = (int(context[1]), int(context[2])) if context else (0, 0)
     of_model = sent > whole
     limit = named_limit(problem, sent) if not context else whole * 3 // 4 if of_model else whole - prompt
@@ -245,7 +244,7 @@ def filter_code(problem: ErrorBody) -> str:
     reasons = _moderation(problem.body)
     if reasons is not None:
         return f"moderation: {reasons}" if reasons else "moderation"
-    found = _FILTERED.search(problem.text)
+    found = re.search(_FILTERED, problem.text)
     if found is None:
         return ""
     check = re.search(r"SAFETY_CHECK_TYPE\w*", problem.text)
@@ -263,7 +262,7 @@ def _moderation(body: Any) -> str | None:
 
 def is_spent(problem: ErrorBody) -> bool:
     """Whether an account has nothing left, so that no waiting helps."""
-    if problem.code == "insufficient_quota" or problem.kind == "insufficient_quota" or _SPENT.search(problem.text):
+    if problem.code == "insufficient_quota" or problem.kind == "insufficient_quota" or re.search(_SPENT, problem.text):
         return True
     return "PerDay" in json.dumps(problem.body, default=str) if isinstance(problem.body, Mapping) else False
 
