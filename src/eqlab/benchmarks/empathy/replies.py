@@ -56,7 +56,7 @@ _OPENING = re.compile(r"'(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)", re.IGNORECASE)
 _MERGED = re.compile(
     r"(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n)|(wan)(na)|('t)(is|was)", re.IGNORECASE
 )
-_FULL_STOP = re.compile(r"(?<![.\s])\.(?=\s|[\])}>\"'»”’]*\s*$)")
+_FULL_STOP = re.compile(r"\.(?<![.\s]\.)(?=\s|[\])}>\"'»”’]*\s*$)")
 """A period that ends a sentence: only such a one is cut off its word."""
 _LONG = 40
 """Characters from which on a word is not kept: a page without blanks would fill the memory."""
@@ -104,17 +104,20 @@ def _words(piece: str) -> list[str]:
 # of themselves. The phrase rules count a phrase anywhere, as the audit of the published replies did; they find 67
 # refusals where 66 decline (one reply tells a helpless witness "you're unable to help") and 11 self-identifications
 # where 24 are ("artificial intelligence" is spelled out in the rest).
+#
+# They read lower case. A search that begins with `\b` stops at every character of a text and takes ten times as long
+# as one that begins with a letter, and looks then whether a word begins with it.
 _DECLINES = re.compile(
-    r"\bI(?:'m| am) (?:unable|not able) to (?:provide|assist|help|offer|continue)\b"
-    r"|\bI (?:can't|cannot|can not|won't) (?:provide|assist|continue with|help you with that)\b"
-    r"|\bI (?:must|have to) decline\b",
-    re.IGNORECASE,
+    r"i(?<!\wi)(?:'m| am) (?:unable|not able) to (?:provide|assist|help|offer|continue)\b"
+    r"|i(?<!\wi) (?:can't|cannot|can not|won't) (?:provide|assist|continue with|help you with that)\b"
+    r"|i(?<!\wi) (?:must|have to) decline\b"
 )
-_PHRASE_UNABLE = re.compile(r"\bunable to (?:provide|assist|help)\b", re.IGNORECASE)
-_AI = r"(?:AI|artificial intelligence|(?:large )?language model|chatbot|virtual assistant)"
-_SAYS_AI = re.compile(rf"\b(?:as|being|I'm(?: just| only)?|I am(?: just| only)?) an? {_AI}\b", re.IGNORECASE)
+_PHRASE_UNABLE = re.compile(r"\bunable to (?:provide|assist|help)\b")
+_AI = r" an? (?:ai|artificial intelligence|(?:large )?language model|chatbot|virtual assistant)\b"
+_NAMES_AI = re.compile(_AI)
+_SAYS_AI = re.compile(rf"\b(?:as|being|i'm(?: just| only)?|i am(?: just| only)?){_AI}")
 _PHRASE_AI = re.compile(r"\bAI\b")
-_GREETING = re.compile(r"\bHow (?:can|may) I (?:assist|help) you(?: today)?\b", re.IGNORECASE)
+_GREETING = re.compile(r"how(?<!\whow) (?:can|may) i (?:assist|help) you(?: today)?\b")
 _PHRASE_GREETING = "How can I assist you today"
 
 
@@ -134,7 +137,7 @@ def manners(reply: str) -> Manners:
 
 def _manners(reply: str) -> tuple[bool, bool, bool, int]:
     plain = _plain(reply)
-    found = _DECLINES.search(plain), _GREETING.search(plain), _SAYS_AI.search(plain)
+    found = _DECLINES.search(plain), _GREETING.search(plain), _NAMES_AI.search(plain) and _SAYS_AI.search(plain)
     return found[0] is not None, found[1] is not None, found[2] is not None, len(reply.split())
 
 
@@ -168,7 +171,7 @@ def phrase_greeting(reply: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return text.replace("’", "'")
+    return text.replace("’", "'").lower()
 
 
 # -- marks for a moderator -----------------------------------------------------------------------------------------
