@@ -133,12 +133,17 @@ def fair_reward(study: Study, minutes: float) -> float:
 
 def warnings(design: Design, minutes: float) -> Iterator[str]:
     """What a researcher should look at; nothing of it stops a study."""
-    study = design.study
+    study, kind = design.study, kind_of(design.study)
+    template, english = re.sub(r"\\\n\s*", "", kind.form().template), []
     for key, value in asdict(study).items():
         parts = {f"{key}.{part}": text for part, text in value.items()} if isinstance(value, dict) else {key: value}
         for where, text in parts.items():
             if PLACEHOLDER in str(text):
                 yield f"{where} still says '{PLACEHOLDER}': write what belongs there."
+            elif key != "analysis" and len(str(text).split()) > 2 and str(text).strip() in template:
+                english.append(where)
+    if english and study.language != "en":
+        yield f"Still the template's English, between pages in '{study.language}': {', '.join(english)}."
     with suppress(ValueError):  # in words
         if date.fromisoformat(study.consent.keep_until) < date.today():
             yield f"consent.keep_until: {study.consent.keep_until} is over; people are told it."
@@ -147,7 +152,6 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
         n = study.checks.attention or "no"
         yield f"checks.attention: {n} in a study of about {minutes:.0f} minutes; panels want two in one over five."
     yield from _about_codes(study)
-    kind = kind_of(study)
     if study.language != "en" and study.items == "open" and kind.form().arms != "models":
         yield f"The open items are English; the pages around them are in '{study.language}'."
     yield from kind.warnings(design)
