@@ -14,6 +14,7 @@ from redo_case import without_eqlab
 
 import eqlab as api
 from eqlab.benchmarks.eqbench.score import item_score_v1
+from eqlab.store.study.participation import Participation
 from eqlab.study.results import redo_script
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
@@ -83,6 +84,22 @@ def test_questions_of_ones_own_are_found_again_too(tmp_path, kind):
     store.close()
     assert again.wrong == []
     assert kind != "eqbench" or "mine" in again.same
+
+
+def test_the_export_has_the_plan_that_was_applied(tmp_path):
+    """A study may begin, if only to be looked at, before its plan is written."""
+    write_replies(tmp_path)
+    began = made_text("rating", arms=("a", "b"), tables="[places]\nbatch_size = 8\npeople_per_batch = 6\n")
+    text = began + '[analysis]\nreference = "b"\nexclude = []\n'
+    store = api.open_store(str(tmp_path / "s.db"))
+    filled(opened(tmp_path / "study.toml", began, store), store, 12, careless=3, source=began)
+    changed = opened(tmp_path / "study.toml", text, store)
+    export_all(Participation(store, changed), tmp_path / "out", file=text)
+    store.close()
+    again = without_eqlab(tmp_path / "out")
+    assert (again.wrong, "people analysed" in again.same) == ([], True)
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["analysed"] == 12
+    assert (tmp_path / "out" / "study.toml").read_text() == text
 
 
 def test_names_of_arms_that_a_spreadsheet_takes_for_formulas_are_found_again(tmp_path):

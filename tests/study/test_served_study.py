@@ -238,6 +238,21 @@ def test_whoever_reads_keeps_the_log_from_being_emptied_and_nobody_from_writing(
 
 
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_while_somebody_reads_a_deletion_that_is_tried_again_fills_no_disk(open_desk, monkeypatch):
+    """Each try wrote the whole file anew into the log, until the disk was full; and there it stayed."""
+    monkeypatch.setattr("eqlab.store.engine._SCRUB", 0.2)
+    engine = open_desk().participation.store.engine
+    log = Path(f"{engine.url.database}-wal")
+    with engine.connect() as reader:
+        reader.execute(select(participants)).first()
+        before = log.stat().st_size
+        assert [scrub(engine) for _ in range(3)] == [False, False, False]
+        assert log.stat().st_size == before
+    assert scrub(engine)
+    assert log.stat().st_size == 0
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 def test_nothing_of_the_erased_stays_in_the_gaps_of_balanced_pages(open_desk):
     """SQLite overwrites a row that goes, and not the copies that it left behind when it moved others aside."""
     engine = open_desk().participation.store.engine

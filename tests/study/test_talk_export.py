@@ -103,6 +103,19 @@ def test_the_script_in_the_export_finds_the_numbers_again_without_eqlab(tmp_path
     assert again.same >= {"people analysed", *names}
 
 
+def test_it_does_so_where_listeners_quit_in_their_first_talk(tmp_path):
+    """Their words are no answer: the script did not count them among those who talked."""
+    more = {"talk": 'person = "listener"\ntalks = 2', "top": "limit = 4", "arms": {"s": "speaker-m"}}
+    quitters, _ = walked(tmp_path, 12, {"honest": 0.3, "leaving": 0.7}, **more)
+    export_all(quitters, tmp_path / "out")
+    again = without_eqlab(tmp_path / "out")
+    with (tmp_path / "out" / "participants.csv").open(newline="") as file:
+        silent = [row for row in csv.DictReader(file) if row["trials_answered"] == "0"]
+    quitters.store.close()
+    assert silent
+    assert again.wrong == []
+
+
 def test_it_does_so_where_people_listen(tmp_path, listeners):
     export_all(listeners, tmp_path)
     again = without_eqlab(tmp_path)

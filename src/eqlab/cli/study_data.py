@@ -242,7 +242,8 @@ def export(
     from eqlab.study.results.export import export_all
 
     with begun_study(file, store, data) as participation:
-        for path, rows in export_all(participation, output, labelled=form, say=print_text):
+        text = file.read_text(encoding="utf-8")
+        for path, rows in export_all(participation, output, labelled=form, say=print_text, file=text):
             print_text(f"{path}" + ("" if rows is None else f"  {many(rows, 'row')}"))
         _say_if_under_way(participation, "an export")
 

@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache, wraps
 from pathlib import Path
 from types import SimpleNamespace
@@ -235,26 +235,37 @@ def scrub(engine: Engine, *, answers: bool = True) -> bool:
 
 
 def _scrub_file(engine: Engine, anew: bool) -> bool:
-    own = engine.raw_connection()  # a checkpoint needs a connection that is in no transaction, and so does VACUUM
+    own = engine.raw_connection()  # neither is done within a transaction
     try:
-        cursor = own.cursor()
-        if anew:
-            cursor.execute("VACUUM")
-        deadline = time.monotonic() + _SCRUB
-        cursor.execute(f"PRAGMA busy_timeout={1000 * min(_SCRUB, _SCRUB_HOLDS):.0f}")
-        while True:
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            (blocked, *_) = cursor.fetchone() or (1,)
-            if not blocked or time.monotonic() > deadline:
-                break
-            time.sleep(_SCRUB_HOLDS)  # while it waits nobody can write
-        cursor.execute(f"PRAGMA busy_timeout={1000 * BUSY:.0f}")
-        cursor.close()
+        with closing(own.cursor()) as cursor:
+            if not _emptied(cursor):
+                return False  # the log would only grow, by the whole file
+            if not anew:
+                return True
+            try:
+                cursor.execute("VACUUM")
+            finally:
+                clean = _emptied(cursor)
+            return clean
     except sqlite3.Error as error:
         raise failed(_shown(engine), error) from error
     finally:
         own.close()
-    return not blocked
+
+
+def _emptied(cursor: Any) -> bool:
+    """Whether the write-ahead log could be: not while somebody reads."""
+    deadline = time.monotonic() + _SCRUB
+    cursor.execute(f"PRAGMA busy_timeout={1000 * min(_SCRUB, _SCRUB_HOLDS):.0f}")
+    try:
+        while True:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            (blocked, *_) = cursor.fetchone() or (1,)
+            if not blocked or time.monotonic() > deadline:
+                return not blocked
+            time.sleep(_SCRUB_HOLDS)  # while it waits nobody can write
+    finally:
+        cursor.execute(f"PRAGMA busy_timeout={1000 * BUSY:.0f}")
 
 
 class ServerDatabase(Database):

@@ -2,6 +2,7 @@
 their moves share a transaction, and their pages a query. An awaited write is on disk."""
 
 import asyncio
+import logging
 import math
 import time
 from collections import deque
@@ -32,6 +33,7 @@ _CLEAN_AGAIN = 20.0
 """Seconds after which the traces of somebody erased are looked for again."""
 _MOST = 64
 """Served by one call."""
+_log = logging.getLogger("eqlab.study")
 
 
 class ServedStudy:
@@ -104,7 +106,9 @@ class ServedStudy:
         self._unclean.update(erasures)
         try:
             clean = clean_up(self.participation, sorted(self._unclean, key=lambda erasure: erasure.person))
-        except StoreError:  # a server that is away takes them along
+        except StoreError as error:  # a server that is away takes them along
+            facts = {"study": self.study.id, "why": error.message}
+            _log.warning("traces of who was erased are still in the database's files", extra={"facts": facts})
             clean = False
         if clean:
             self._unclean.clear()

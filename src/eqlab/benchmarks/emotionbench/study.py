@@ -54,10 +54,9 @@ WORDS: Mapping[str, str] = {
 }
 """What is asked, and our own wording of the PANAS; other questionnaires keep the words of their file."""
 ARM = "negative situations"
-_DEFAULT_MOOD = {"Negative Affect": 22.0, "Positive Affect": 29.0}
-_MOOD_SD = 4.0
-_CHANGE_SD = 4.0
-"""With _MOOD_SD it makes the two measures of one person correlate at about 0.7."""
+_DEFAULT_MOOD = {"Negative Affect": 26.0, "Positive Affect": 29.0}
+_MOOD_SD, _CHANGE_SD = 4.0, 7.5
+"""Of moods and changes of simulated people, some below SD_PEOPLE, so that few stand at an end of the scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ class EvokedStudy:
         )
 
     def simulated(self, design: Design, truth: Truth, seed: int) -> "Moods":
-        return Moods(design, truth)
+        return Moods(design, truth, seed)
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:
         (asked,) = design.run.benchmarks
@@ -285,13 +284,14 @@ def hypothesis_words(found: Sequence[Contrast], why: str, alpha: float) -> str:
 
 
 class Moods:
-    """Simulated people, whose Negative Affect rises in a negative situation by what was put in."""
+    """Simulated people, whose Negative Affect rises in negative situations by what was put in, and in each by more or
+    less, as those of the published study differ."""
 
-    def __init__(self, design: Design, truth: Truth) -> None:
+    def __init__(self, design: Design, truth: Truth, seed: int) -> None:
         asked = {trial.key.get("instrument") for batch in design.batches for trial in batch.trials}
         if asked != {PANAS.key}:
             raise UsageError("Simulated people know the PANAS only.", 'Set instrument = "PANAS" under [options].')
-        self._truth = truth
+        self._truth, self._seed = truth, seed
 
     def person(self, draw: random.Random) -> Mapping[str, float]:
         """The sum scores of the default measure."""
@@ -303,7 +303,8 @@ class Moods:
         if trial.condition == "evoked":
             way = {"negative": 1.0, "neutral": 0.0, "positive": -1.0}[kind_of(str(trial.key["emotion"]))]
             change = {name: draw.gauss(0.0, _CHANGE_SD) for name in person}
-            change["Negative Affect"] += way * self._truth.effect
+            situation = random.Random(f"{self._seed} {trial.items}").gauss(0.0, SD_SITUATIONS)
+            change["Negative Affect"] += way * self._truth.effect + situation
             change["Positive Affect"] -= way * self._truth.effect
         values: dict[str, Any] = {}
         for part in PANAS.subscales:

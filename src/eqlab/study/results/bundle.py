@@ -35,11 +35,14 @@ _OF_TURNS = ("run_id", "subject", "text", "status", "note", "model", "finish")
 """What a turn of a talk has beside an answer to a page."""
 
 
-def write_bundle(participation: Participation, analysis: StudyAnalysis, records: Records, folder: Path) -> list[Path]:
-    """The files that repeat the analysis; the tables for reading are written elsewhere."""
+def write_bundle(
+    participation: Participation, analysis: StudyAnalysis, records: Records, folder: Path, file: str = ""
+) -> list[Path]:
+    """The files that repeat the analysis; the tables for reading are written elsewhere. `file`: the study file's text,
+    whose plan and pay may have changed since the study began."""
     design = participation.design
     contents = {
-        FILE: stored_file(participation.store, participation.study.id),
+        FILE: file or stored_file(participation.store, participation.study.id),
         QUESTIONS: "".join(f"{_question(trial)}\n" for trial in design.trials.values()),
         RECORDS: "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in _rows(design, records)),
         RESULT: json.dumps(summary(analysis), ensure_ascii=False, indent=1) + "\n",

@@ -300,9 +300,10 @@ def export_all(
     who: str = "",
     labelled: str = "",
     say: Callable[[str], None] = lambda _: None,
+    file: str = "",
 ) -> list[tuple[Path, int | None]]:
     """Every table in every format (`labelled`: also as `sav` or `dta`), and what is needed to do the analysis again;
-    (file, rows) of each."""
+    (file, rows) of each. `file`: the text of the study file as it is now; else that with which the study began."""
     if labelled not in ("", *LABELLED):
         raise UsageError(f"There is no format '{labelled}'.", "Write sav (SPSS) or dta (Stata).")
     if (folder / RELEASE).exists():
@@ -328,7 +329,7 @@ def export_all(
         path = folder / f"codebook.{fmt}"
         write_whole(path, _codebook(participation, fmt))
         written.append((path, None))
-    return written + [(path, None) for path in write_bundle(participation, found, records, folder)]
+    return written + [(path, None) for path in write_bundle(participation, found, records, folder, file)]
 
 
 def _codebook(participation: Participation, fmt: Format) -> bytes:

@@ -1,11 +1,10 @@
 """The analysis of a study done again from its export, by other code: this file imports nothing of EQ Lab, reads the CSV
-tables and the study file only, and is copied into every export as redo.py (`python redo.py`, needs numpy and scipy)."""
+tables and the plan in study.json only, and is copied into every export as redo.py (`python redo.py`, needs numpy and scipy)."""
 
 import csv
 import json
 import math
 import sys
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from itertools import product
@@ -54,11 +53,14 @@ def main(folder: Path) -> int:
 
 def analysed(folder: Path) -> set[str]:
     """Who answered a trial, or talked, and is left out by none of the plan's rules."""
-    plan = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8")).get("analysis", {})
-    rules = plan.get("exclude", ["failed_attention"])
+    about = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+    standing, study = about["standing"], about["design"]["study"]
+    rules = study["analysis"]["exclude"]
     timed: dict[str, int] = {}
     answers = table(folder, "answers")
     answered = {row["person"] for row in answers if row["kind"] in ("trial", "talk")}
+    if study["kind"] == "talk":  # a listener's words are no answer, and in this table alone
+        answered |= {row["person"] for row in table(folder, "talks") if row["by"] == "person"}
     for person in {(row["person"], row["page"]) for row in answers if _timed(row)}:
         timed[person[0]] = timed.get(person[0], 0) + 1
     against: Mapping[str, Callable[[dict[str, str]], bool]] = {
@@ -69,7 +71,6 @@ def analysed(folder: Path) -> set[str]:
         "too_fast": lambda row: 2 * int(row["too_fast"]) > timed.get(row["person"], 0),
         "inconsistent": lambda row: bool(row["repeat_apart"]) and float(row["repeat_apart"]) > 0.5,
     }
-    standing = json.loads((folder / "study.json").read_text(encoding="utf-8"))["standing"]
     return {
         row["person"]
         for row in table(folder, "participants")
