@@ -1,5 +1,5 @@
 """The analysis of a study done again from its export, by other code: this file imports nothing of EQ Lab, reads the CSV
-tables and the plan in study.json only, and is copied into every export as redo.py (`python redo.py`, needs numpy and scipy)."""
+tables and the plan in study.json only, and is copied into every export as redo.py (`python redo.py`: numpy, scipy)."""
 
 import csv
 import json
