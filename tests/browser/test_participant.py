@@ -364,7 +364,7 @@ def test_people_who_share_a_device_do_not_see_each_other_s_answers(study, visit)
     sound(page)
     page.click("form[action$=leave] button")  # nobody is swapped behind their back
     page.wait_for_selector("[data-forget]")
-    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('eqlab:small:'))") == []
+    page.wait_for_function("!Object.keys(localStorage).some((key) => key.startsWith('eqlab:small:'))")
     page.goto(study.link("p-2"))
     send(page)
     expect(page.locator("input:checked")).to_have_count(0)

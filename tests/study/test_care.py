@@ -34,10 +34,11 @@ def test_pages_below_the_least_time_are_too_fast():
     assert too_fast([page([1], kind="quiz", seconds=0.1)], 2.0) == 0
 
 
-@pytest.mark.parametrize(("seen_at", "odd"), [(160.0, 1), (169.0, 0)])
+@pytest.mark.parametrize(("seen_at", "odd"), [(160.0, 1), (169.0, 0), (120.0, 0)])
 def test_pages_together_take_no_longer_than_the_visit(seen_at, odd):
+    """A change has no time of its own; and who is last seen before an answer was there while the clock was set back."""
     row = SimpleNamespace(person="somebody", consented_at=100.0, seen_at=seen_at)
-    given = [SimpleNamespace(seconds=seconds) for seconds in (40.0, 30.0, None)]
+    given = [SimpleNamespace(seconds=seconds, at=at) for seconds, at in ((40.0, 140.0), (30.0, 150.0), (None, 151.0))]
     assert _impossible_sum(given, row) == odd
 
 

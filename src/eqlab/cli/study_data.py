@@ -239,10 +239,11 @@ def export(
     codebook, the study file, the design and the stored rows. No panel id is in any of it.
 
     `eqlab study redo DIR` does the analysis again from the folder alone."""
+    from eqlab.core.toml_file import decoded
     from eqlab.study.results.export import export_all
 
     with begun_study(file, store, data) as participation:
-        text = file.read_text(encoding="utf-8")
+        text = decoded(file.read_bytes(), str(file))
         for path, rows in export_all(participation, output, labelled=form, say=print_text, file=text):
             print_text(f"{path}" + ("" if rows is None else f"  {many(rows, 'row')}"))
         _say_if_under_way(participation, "an export")
@@ -369,7 +370,10 @@ def erase(
         f"Erased: {who} and {many(gone, 'answer')}. Exports and backups made before still hold them: delete them there."
     )
     if not clean:
-        print_text("Traces in the database's own files go with the next erasure, when no other program reads them.")
+        print_text(
+            "Traces in the database's own files go with the next erasure, when no other program reads them and the "
+            "disk has room for a copy; of a SQLite store also with 'eqlab runs store compact'."
+        )
 
 
 def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:

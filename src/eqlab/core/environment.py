@@ -48,8 +48,8 @@ def _installed(path: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         with suppress(OSError):
             for name in os.listdir(folder or "."):
                 if name.endswith((".dist-info", ".egg-info")):
-                    package, version, *_ = [*name[: -len(".dist-info")].split("-"), ""]
-                    found.append((package, version))
+                    package, *more = name.rpartition(".")[0].split("-")
+                    found += [(package, more[0])] if more else []
     return tuple(found)
 
 

@@ -40,7 +40,7 @@ _LOOK = 1.0
 
 class AtOnce:
     """How many requests may be under way: additive increase, multiplicative decrease (Chiu & Jain 1989). Overload is a
-    share of replies, and what goes well at once is never given up for it."""
+    share of replies, and little of what goes well at once is given up for it."""
 
     def __init__(self, highest: int) -> None:
         self.highest, self.limit = highest, float(highest)
@@ -130,7 +130,7 @@ class Rate:
                 self.interval = 0.0
 
     def refused(self, now: float, started: float, bad_for: float, told: bool) -> float:
-        """For how many seconds nobody should ask, where the server has not told that itself."""
+        """For how many seconds nobody should ask, besides what the server has `told`."""
         if started < self._slowed_at:
             return 0.0  # sent before we slowed down: the same burst
         if self._good or self._took_one_before(started, now - started):
@@ -213,8 +213,9 @@ class Limiter:
         self._room_again.set()
 
     def went_well(self, patience: float = float("inf"), took: float = 0.0) -> None:
-        """A little more at once, a little faster, too. After more than `patience` seconds in which none did all of it:
-        that was an outage, which tells neither a rate nor what is too much. `took`: seconds from its request to now."""
+        """A little more at once, a little faster, too. After more than `patience` seconds in which none went well all
+        is forgotten: that was an outage, which tells neither a rate nor what is too much. `took`: seconds since it was
+        asked."""
         now = time.monotonic()
         if self._bad_since is not None and now - self._bad_since > patience:
             self.at_once.forget()

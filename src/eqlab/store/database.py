@@ -95,7 +95,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with _said_plainly(str(self._path)):
+        with sqlite_said_plainly(str(self._path)):
             try:
                 connection = self._idle.pop()
             except IndexError:
@@ -195,7 +195,8 @@ def _keep_log(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _said_plainly(shown: str) -> Iterator[None]:
+def sqlite_said_plainly(shown: str) -> Iterator[None]:
+    """A SQLite store that is damaged, full or locked is a StoreError with the way out."""
     try:
         yield
     except UnicodeDecodeError as error:

@@ -1,7 +1,6 @@
 """Opening a store: from a URL or a path to an engine whose tables are up to date."""
 
 import hashlib
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +16,18 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlche
 
 from eqlab.core.errors import StoreError
 from eqlab.core.settings import without_secrets
-from eqlab.store.database import BUSY, HEAD, Database, Transaction, failed, make_file, reason, set_up, way_out
+from eqlab.store.database import (
+    BUSY,
+    HEAD,
+    Database,
+    Transaction,
+    failed,
+    make_file,
+    reason,
+    set_up,
+    sqlite_said_plainly,
+    way_out,
+)
 from eqlab.store.location import GARBLED, damaged, is_damage, sqlite_path
 
 _WRITE = {"eqlab_write": True}
@@ -218,7 +228,7 @@ def scrub(engine: Engine, *, answers: bool = True) -> bool:
     balanced pages keep stale copies of rows in their gaps whatever `secure_delete` says, and its write-ahead log is
     emptied (the next erasure or the end of the program does it, if not this time); PostgreSQL's dead rows go, and its
     statistics of what stood in them. Without `answers` only the small tables are cleaned that know somebody without a
-    place, and the log. False while somebody reads who began before the erasure, or on SQLite at all."""
+    place, and of SQLite the log alone. False while somebody reads who began before the erasure, or on SQLite at all."""
     with said_plainly(engine):
         if engine.dialect.name == "sqlite":
             return _scrub_file(engine, answers)
@@ -235,22 +245,20 @@ def scrub(engine: Engine, *, answers: bool = True) -> bool:
 
 
 def _scrub_file(engine: Engine, anew: bool) -> bool:
-    own = engine.raw_connection()  # neither is done within a transaction
-    try:
-        with closing(own.cursor()) as cursor:
-            if not _emptied(cursor):
-                return False  # the log would only grow, by the whole file
-            if not anew:
-                return True
-            try:
-                cursor.execute("VACUUM")
-            finally:
-                clean = _emptied(cursor)
-            return clean
-    except sqlite3.Error as error:
-        raise failed(_shown(engine), error) from error
-    finally:
-        own.close()
+    with (
+        sqlite_said_plainly(_shown(engine)),
+        closing(engine.raw_connection()) as own,  # neither is done within a transaction
+        closing(own.cursor()) as cursor,
+    ):
+        if not _emptied(cursor):
+            return False  # the log would only grow, by the whole file
+        if not anew:
+            return True
+        try:
+            cursor.execute("VACUUM")
+        finally:
+            clean = _emptied(cursor)
+        return clean
 
 
 def _emptied(cursor: Any) -> bool:

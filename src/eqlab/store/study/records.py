@@ -9,6 +9,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
 from eqlab.core.design import Design
+from eqlab.core.errors import StoreError
 from eqlab.core.moves import State, Unknown
 from eqlab.core.runs import PERSON, SIMULATED, is_simulated
 from eqlab.core.trials import Trial, from_json
@@ -172,9 +173,13 @@ def erase_person(
 def erase_cleanly(
     participation: Participation, person: str, by: Literal["person", "researcher"] = "researcher", who: str = ""
 ) -> tuple[int, bool]:
-    """The same; and whether nothing is left in the database's own files either, which takes until nobody reads."""
+    """The same; and whether nothing is left in the database's own files either, which takes until nobody reads, and
+    room on the disk."""
     erasure = erase(participation, person, by, who)
-    return erasure.gone, clean_up(participation, [erasure])
+    try:
+        return erasure.gone, clean_up(participation, [erasure])
+    except StoreError:  # erased they are
+        return erasure.gone, False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ order that does not depend on the store."""
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -241,11 +242,13 @@ def turn_answer(row: Any) -> Answer:
 
 def _impossible_sum(given: Sequence[Given], row: Any) -> int:
     """1 if the pages took longer together than the person was there: pages cannot overlap. A simulated person's can,
-    and a page without a time tells that the clock was set back while somebody was there."""
-    seconds = [one.seconds for one in given if one.seconds is not None]
-    if row.consented_at is None or is_simulated(row.person) or len(seconds) < len(given):
+    and where the clock was set back meanwhile nobody knows for how long somebody was there."""
+    if row.consented_at is None or is_simulated(row.person):
         return 0
-    return int(sum(seconds) > row.seen_at - row.consented_at + 1.0)
+    moments = [row.consented_at, *(one.at for one in given), row.seen_at]
+    if any(later < earlier for earlier, later in pairwise(moments)):
+        return 0
+    return int(sum(one.seconds or 0.0 for one in given) > row.seen_at - row.consented_at + 1.0)
 
 
 def participant(

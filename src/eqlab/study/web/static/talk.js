@@ -12,6 +12,7 @@
   let unsent = ""; // what another tab was quicker than, until there is a place for it again
   let pasted = 0; // of that
   let untold = "";
+  let newest = 0; // the number of the last refresh: only that one may change the page
   document.addEventListener("click", (event) => { pressed = event.target.closest("button[type=submit]"); }, true);
 
   const draft = {
@@ -143,12 +144,14 @@
 
   // The page as the server has it: only what is inside the talk is exchanged.
   async function refresh() {
+    const own = ++newest;
     if (source) { source.close(); source = null; }
     try {
       const text = await fetched(page, {}, (response) => {
         if (response.status >= 500 || response.status === 429) throw new Error("not now"); // a proxy's page while we restart
         return response.text();
       });
+      if (own !== newest) return;
       const found = new DOMParser().parseFromString(text, "text/html");
       const fresh = found.getElementById("talk");
       if (!fresh || fresh.dataset.step !== talk.dataset.step) { location.assign(untold ? `${page}?dropped=1` : page); return; }
@@ -157,8 +160,9 @@
       document.title = found.title;
       init(false);
     } catch {
+      if (own !== newest) return;
       say(talk.dataset.notSaved);
-      setTimeout(refresh, 3000);
+      setTimeout(() => { if (own === newest) refresh(); }, 3000);
     }
   }
 
@@ -185,7 +189,7 @@
       bubble.scrollIntoView({ block: "nearest" });
     });
     source.addEventListener("done", async () => {
-      source.close();
+      mine.close();
       announce.textContent = text ? `${talk.dataset.other}: ${text}` : "";
       await refresh();
     });
