@@ -347,3 +347,30 @@ def test_who_deletes_leaves_no_draft_in_the_browser(tmp_path, server, visit):
             page.locator("button[value=delete]").click()
         expect(page.locator("[data-forget]")).to_be_visible()
         assert page.evaluate("Object.keys(sessionStorage)") == []
+
+
+def test_send_pressed_again_on_a_slow_network_leaves_one_stream(tmp_path, server, visit):
+    """Each press made the page anew, and each page listened: one of the streams came again every two seconds."""
+    server.reply, server.delay = lambda body, number: "Here I am.", 1.8
+    errors, streams = [], []
+    with talking(tmp_path, server) as site:
+        page = visit()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: streams.append(request.url) if "talk/reply" in request.url else None)
+        page.add_init_script(
+            """const sent = window.fetch; window.fetch = async (address, options) => {
+            if (String(address).endsWith("/page")) await new Promise((done) => setTimeout(done, 1000));
+            return sent(address, options); };"""
+        )
+        to_talk(page, site)
+        feel(page, 35)
+        page.locator("#message").fill("Hello?")
+        with page.expect_response("**/s/talk/talk"):
+            page.locator("#send").click()
+        page.wait_for_function("!document.getElementById('turn').inert")
+        with page.expect_response("**/s/talk/talk"):
+            page.locator("#send").click()
+        expect(page.locator(".line.other")).to_contain_text("Here I am.")
+        expect(page.locator("#talk")).to_have_attribute("data-state", "say")
+        expect(page.locator(".line")).to_have_count(2)
+        assert (errors, len(streams)) == ([], 1)
