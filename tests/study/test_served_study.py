@@ -183,6 +183,7 @@ def test_nobodys_saves_wait_while_deleted_people_leave_the_files_and_all_share_o
         return gate.wait(30)
 
     monkeypatch.setattr("eqlab.store.study.records.scrub", scrub)
+    monkeypatch.setattr("eqlab.study.served_study._CLEAN_REST", 0)
     *gone, honest = [served.participation.arrive(f"h{number}", "en") for number in range(12)]
 
     async def together():
@@ -220,6 +221,60 @@ def test_a_store_that_fails_while_files_are_cleaned_is_tried_again(open_desk, mo
     assert asyncio.run(asyncio.wait_for(deleted(), 30)) is False
     assert len(tries) == 3
     assert count(served, participants) == 0
+
+
+def test_files_are_cleaned_a_tenth_of_the_time_at_most_whoever_deletes(open_desk, monkeypatch):
+    """Each deletion writes a SQLite file anew: a stranger who came and deleted in a loop kept others from saving."""
+    served, times = open_desk(), []
+
+    def scrub(*_, **__):
+        began = time.monotonic()
+        time.sleep(0.1)
+        times.append((began, time.monotonic()))
+        return True
+
+    monkeypatch.setattr("eqlab.store.study.records.scrub", scrub)
+    monkeypatch.setattr("eqlab.study.served_study._CLEAN_PATIENCE", 0.3)
+    monkeypatch.setattr("eqlab.study.served_study._CLEAN_AGAIN", 0.6)
+
+    async def one_after_another():
+        told = [await served.erase(served.participation.arrive(f"h{number}", "en")) for number in range(5)]
+        while served._cleaning_again is not None:
+            await asyncio.sleep(0.01)
+        return told
+
+    assert asyncio.run(asyncio.wait_for(one_after_another(), 30)) == [True, False, False, False, False]
+    assert len(times) == 2
+    assert times[1][0] - times[0][1] > 0.85
+    assert count(served, participants) == 0
+
+
+@pytest.mark.parametrize("end", ["killed", "stopped"])
+def test_traces_that_were_to_go_later_go_with_the_server_or_with_the_next(end, open_desk, monkeypatch):
+    """'The last traces go within minutes', and then the server was started anew and knew nothing of it."""
+    served, cleaned = open_desk(), []
+    monkeypatch.setattr("eqlab.store.study.records.scrub", lambda *_, **__: bool(cleaned))
+    monkeypatch.setattr("eqlab.study.served_study._CLEAN_AGAIN", 0.01)
+
+    async def deleted():
+        return await served.erase(served.participation.arrive("h", "en"))
+
+    async def started_anew():
+        anew = ServedStudy(served.participation)
+        await anew.begin()
+        while anew._cleaning_again is not None:
+            await asyncio.sleep(0.01)
+        anew.close()
+
+    assert asyncio.run(deleted()) is False
+    monkeypatch.setattr("eqlab.store.study.records.scrub", lambda *_, **__: not cleaned.append(end))
+    if end == "killed":
+        asyncio.run(asyncio.wait_for(started_anew(), 30))
+        assert cleaned == [end]
+        served._unclean.clear()  # its memory is gone
+    else:
+        served.close()
+        assert cleaned == [end]
 
 
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)

@@ -16,7 +16,7 @@ from eqlab.core.moves import Move, Saved, Unknown, View
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.records import Erasure, clean_up, erase
+from eqlab.store.study.records import LEFT_BEHIND, Erasure, clean_up, erase, erased_lately
 from eqlab.study.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -29,8 +29,11 @@ Told = TypeVar("Told")
 _WRITERS_POSTGRESQL = 2
 """One can work while the other waits for the disk. SQLite has one: a second would only wait for the first."""
 _READERS = 2
-_CLEAN_AGAIN = 20.0
-"""Seconds after which the traces of somebody erased are looked for again."""
+_CLEAN_AGAIN, _CLEAN_AGAIN_AT_LAST = 20.0, 1280.0
+"""Seconds after which the traces of somebody erased are looked for again; twice as many after each try in vain."""
+_CLEAN_REST, _CLEAN_PATIENCE = 9.0, 2.0
+"""How many times as long as a cleaning took the next one waits, so that whoever saves has nine tenths of the time; and
+the seconds for which somebody who deletes waits for that, rather than be told that it follows."""
 _MOST = 64
 """Served by one call."""
 _log = logging.getLogger("eqlab.study")
@@ -53,7 +56,8 @@ class ServedStudy:
         self._cleaner = ThreadPoolExecutor(1, "eqlab-served-clean")
         self._cleanings = _Together(self._cleaner, self._clean)
         self._unclean: set[Erasure] = set()
-        """Whose traces are in the database's own files; touched by the cleaner only."""
+        """Whose traces are in the database's own files; touched by the cleaner only, as is the next."""
+        self._rested_at = -math.inf
         self._cleaning_again: asyncio.Task[None] | None = None
         self.failed_at = -math.inf
         """When the database last did not take what somebody gave."""
@@ -64,6 +68,12 @@ class ServedStudy:
             kind = kind_of(self.study)
             if isinstance(kind, Conversing):
                 self.talks = conversations.Conversations(participation, kind, self.write, self.read, models)
+
+    async def begin(self) -> None:
+        """A server that was killed may have told somebody that their last traces will go."""
+        if await self.read(erased_lately, self.participation):
+            await asyncio.get_running_loop().run_in_executor(self._cleaner, self._unclean.add, LEFT_BEHIND)
+            self._clean_later()
 
     async def make(self, move: Move) -> Saved:
         with self._noticed():
@@ -96,34 +106,49 @@ class ServedStudy:
     async def erase(self, person: str) -> bool:
         """A person deletes what they answered; whether nothing is left in the database's files. If somebody reads there
         at the moment, it is tried again until nothing is. Saves wait for it only while SQLite's file is written anew;
-        people who delete at the same time share it."""
+        people who delete at the same time share it, and it rests between."""
         clean = await self._cleanings.ask(await self.write(erase, self.participation, person, "person"))
-        if not clean and self._cleaning_again is None:
-            self._cleaning_again = asyncio.get_running_loop().create_task(self._clean_again())
+        if not clean:
+            self._clean_later()
         return clean
 
     def _clean(self, erasures: Sequence[Erasure]) -> list[bool]:
         self._unclean.update(erasures)
+        rest = self._rested_at - time.monotonic()
+        if rest > _CLEAN_PATIENCE:
+            return [False for _ in erasures]
+        time.sleep(max(0, rest))
+        began = time.monotonic()
         try:
             clean = clean_up(self.participation, sorted(self._unclean, key=lambda erasure: erasure.person))
         except StoreError as error:  # a server that is away takes them along
             facts = {"study": self.study.id, "why": error.message}
             _log.warning("traces of who was erased are still in the database's files", extra={"facts": facts})
             clean = False
+        self._rested_at = time.monotonic() + _CLEAN_REST * (time.monotonic() - began)
         if clean:
             self._unclean.clear()
         return [clean for _ in erasures]
 
+    def _clean_later(self) -> None:
+        if self._cleaning_again is None:
+            self._cleaning_again = asyncio.get_running_loop().create_task(self._clean_again())
+
     async def _clean_again(self) -> None:
+        pause = _CLEAN_AGAIN
         try:
             while self._unclean:
-                await asyncio.sleep(_CLEAN_AGAIN)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _CLEAN_AGAIN_AT_LAST)
                 await asyncio.get_running_loop().run_in_executor(self._cleaner, self._clean, ())
         finally:
             self._cleaning_again = None  # whatever ended it, the next deletion begins it anew
 
     def close(self) -> None:
-        """Waits for what is being written."""
+        """Waits for what is being written, and for a last try to clean the files."""
+        if self._unclean:
+            self._rested_at = -math.inf
+            self._cleaner.submit(self._clean, ())
         self._cleaner.shutdown()
         self._writers.shutdown()
         self._readers.shutdown()

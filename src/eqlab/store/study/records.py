@@ -193,6 +193,21 @@ class Erasure:
     """Whether the big tables knew them: they had a place or had answered something."""
 
 
+LEFT_BEHIND = Erasure("", 0, answers=True)
+"""Of nobody known: what an earlier program may not have come to."""
+
+
+def erased_lately(participation: Participation, within: float = 7 * 86_400) -> bool:
+    """Whether somebody was erased in the last week."""
+    query = select(events.c.id).where(
+        events.c.study_id == participation.study.id,
+        events.c.kind == "erased",
+        events.c.at > participation.clock() - within,
+    )
+    with reading(participation.store.engine) as connection:
+        return connection.execute(query.limit(1)).first() is not None
+
+
 def clean_up(participation: Participation, erasures: Sequence[Erasure]) -> bool:
     """Whether nothing of these people is left in the database's own files. It takes about as long for many as for
     one."""

@@ -136,7 +136,7 @@ def create_app(studies: Sequence[ServedStudy], settings: ServerSettings) -> Fast
     app = StudyApp(
         title="EQ Lab study", version=version("eqlab"), docs_url=None, redoc_url=None,
         description="Participants' pages for programs. Same cookie and same commits as the pages in the browser.",
-        lifespan=lambda _: _talks(studies),
+        lifespan=lambda _: _lifetime(studies),
     )  # fmt: skip
     app.state.site = site
     app.include_router(api.router)
@@ -166,8 +166,10 @@ def create_app(studies: Sequence[ServedStudy], settings: ServerSettings) -> Fast
 
 
 @asynccontextmanager
-async def _talks(studies: Sequence[ServedStudy]) -> AsyncIterator[None]:
-    """Models that people talk with are let go of when the server stops."""
+async def _lifetime(studies: Sequence[ServedStudy]) -> AsyncIterator[None]:
+    """What an earlier server left is taken up; models that people talk with are let go of when the server stops."""
+    for served in studies:
+        await served.begin()
     yield
     for served in studies:
         if served.talks is not None:
