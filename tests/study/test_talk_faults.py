@@ -538,13 +538,15 @@ def test_messages_in_a_minute_are_limited_and_the_text_is_kept(tmp_path, server)
 # -- stopping, leaving, erasing --------------------------------------------------------------------------------------
 
 
+def untold(folder, server):
+    """Whom they talk with is told at the end only."""
+    design = talk_design(folder, f"http://127.0.0.1:{server.port}/v1")
+    return replace(design, study=replace(design.study, talk=replace(design.study.talk, told="debrief")))
+
+
 def test_somebody_who_stops_is_told_and_gets_what_was_promised(tmp_path, server):
     server.reply = lambda body, number: "Reply."
-    design = talk_design(tmp_path, f"http://127.0.0.1:{server.port}/v1")
-    from dataclasses import replace
-
-    withheld = replace(design, study=replace(design.study, talk=replace(design.study.talk, told="debrief")))
-    with talking(tmp_path, server, withheld) as site:
+    with talking(tmp_path, server, untold(tmp_path, server)) as site:
         person = site.person()
         assert MACHINE not in person.text
         person.begin().say("Hello.", 50).until_answered()
@@ -558,6 +560,26 @@ def test_somebody_who_stops_is_told_and_gets_what_was_promised(tmp_path, server)
         deleted = other.client.post("/s/talk/stop", content="what=delete")
         assert MACHINE in deleted.text
         assert "C-COMPLETE" in deleted.text
+
+
+@pytest.mark.parametrize("broken", ["pressed twice", "reloaded", "the reply was lost"])
+def test_who_deletes_is_told_of_the_machine_and_the_code_however_often_they_ask(broken, tmp_path, server):
+    """ "We do not recognise you", said the second click, and the panel's link: please return your submission."""
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server, untold(tmp_path, server)) as site:
+        person = site.person("p-7").begin().say("Hello.", 40).until_answered()
+        client = person.client
+        client.get("/s/talk/stop")
+        lost = {} if broken == "reloaded" else dict(client.cookies.items())
+        gone = client.post("/s/talk/stop", data={"what": "delete"})
+        client.cookies.update(lost)  # the browser never saw the reply
+        if broken == "pressed twice":
+            gone = client.post("/s/talk/stop", data={"what": "delete"})
+        for told in (gone, client.get("/s/talk/page"), client.get("/s/talk?PID=p-7"), client.get("/s/talk/deleted")):
+            assert told.status_code == 200
+            assert "C-COMPLETE" in told.text
+            assert MACHINE in told.text
+            assert "return your submission" not in told.text
 
 
 def test_consent_says_that_it_is_a_machine(tmp_path, server):

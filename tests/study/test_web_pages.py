@@ -333,7 +333,7 @@ def test_stop_and_delete_leaves_nothing(make_site):
     walk(client, enter(client), until=lambda page: "v.rating" in page.text)
     gone = client.post("/s/small/stop", data={"what": "delete"})
     assert "have been deleted" in gone.text
-    assert client.get("/s/small/page").status_code == 401
+    assert client.get("/s/small/page").text == gone.text  # asked again, it says so again
     with site.store.engine.connect() as connection:
         for table in (answers, participants, panel_ids):
             assert connection.execute(select(func.count()).select_from(table)).scalar() == 0
@@ -349,6 +349,26 @@ def test_who_deletes_while_somebody_reads_the_store_is_told_what_is_left(make_si
         told = client.post("/s/small/stop", content="what=delete").text
     assert "The last traces in the database" in told
     assert "Your answers have been deleted." not in told
+
+
+def test_the_end_of_a_deletion_is_told_only_where_it_was_asked_for(make_site):
+    site = make_site()
+    mine, other = site.browser(), site.browser()
+    enter(mine)
+    mine.get("/s/small/stop")
+    assert 'name="agree"' in mine.get("/s/small/deleted").text, "nobody has deleted anything yet"
+    other.cookies.update({name: value for name, value in mine.cookies.items() if not name.endswith("_end")})
+    name, value = next((name, value) for name, value in mine.cookies.items() if name.endswith("_end"))
+    mine.post("/s/small/stop", data={"what": "delete"})
+    assert "have been deleted" in mine.get("/s/small/stop").text
+    assert other.get("/s/small/deleted").status_code == 401
+    forger = site.browser()
+    forger.cookies.set(name, value.replace("plain.", "paid.", 1))
+    assert forger.get("/s/small/deleted").status_code == 401
+    enter(mine, panel_id=f"{7:024x}")  # the next person at this computer
+    assert 'name="agree"' in mine.get("/s/small/deleted").text
+    mine.post("/s/small/leave")
+    assert mine.get("/s/small/deleted").status_code == 401
 
 
 def test_a_deleted_person_s_cookie_is_nobody_s(make_site):

@@ -226,14 +226,15 @@ def _serve(
     from eqlab.runs.identity import provenance
     from eqlab.store.study.participation import Participation
     from eqlab.store.study.studies import create_study
-    from eqlab.study.served_study import ServedStudy
+    from eqlab.study.served_study import Cleaner, ServedStudy
     from eqlab.study.web.log import AlertWatch, tellers
     from eqlab.study.web.server import serve as run_server
 
     ways = tellers(*tell)
     for text, design in designs:
         create_study(store, design, text, version("eqlab"), provenance({}))
-    studies = [ServedStudy(Participation(store, design)) for _, design in designs]
+    cleaner = Cleaner(store.engine)
+    studies = [ServedStudy(Participation(store, design), cleaner=cleaner) for _, design in designs]
     watch = AlertWatch(studies, *ways) if ways and not quiet else None
 
     def ready(actual: int) -> None:

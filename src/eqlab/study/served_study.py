@@ -11,6 +11,8 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
+from sqlalchemy import Engine
+
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import Move, Saved, Unknown, View
 from eqlab.core.runs import ModelConfig
@@ -42,9 +44,16 @@ _log = logging.getLogger("eqlab.study")
 class ServedStudy:
     """One study's participation, for asynchronous callers."""
 
-    def __init__(self, participation: Participation, models: Mapping[str, ModelConfig] | None = None) -> None:
-        """`models` by arm: to be asked instead of the study's own, where people talk with models."""
+    def __init__(
+        self,
+        participation: Participation,
+        models: Mapping[str, ModelConfig] | None = None,
+        cleaner: "Cleaner | None" = None,
+    ) -> None:
+        """`models` by arm: to be asked instead of the study's own, where people talk with models. Studies of one store
+        share a `cleaner`."""
         self.participation = participation
+        self.cleaner = cleaner or Cleaner(participation.store.engine)
         self.design = participation.design
         self.study = participation.study
         postgresql = participation.store.engine.dialect.name == "postgresql"
@@ -53,12 +62,6 @@ class ServedStudy:
         self._exporter = ThreadPoolExecutor(1, "eqlab-served-export")
         self._moves = _Together(self._writers, participation.make)
         self._looks = _Together(self._readers, participation.look_at)
-        self._cleaner = ThreadPoolExecutor(1, "eqlab-served-clean")
-        self._cleanings = _Together(self._cleaner, self._clean)
-        self._unclean: set[Erasure] = set()
-        """Whose traces are in the database's own files; touched by the cleaner only, as is the next."""
-        self._rested_at = -math.inf
-        self._cleaning_again: asyncio.Task[None] | None = None
         self.failed_at = -math.inf
         """When the database last did not take what somebody gave."""
         self.talks: Conversations | None = None
@@ -72,8 +75,7 @@ class ServedStudy:
     async def begin(self) -> None:
         """A server that was killed may have told somebody that their last traces will go."""
         if await self.read(erased_lately, self.participation):
-            await asyncio.get_running_loop().run_in_executor(self._cleaner, self._unclean.add, LEFT_BEHIND)
-            self._clean_later()
+            await self.cleaner.take_up()
 
     async def make(self, move: Move) -> Saved:
         with self._noticed():
@@ -104,13 +106,54 @@ class ServedStudy:
         return await asyncio.get_running_loop().run_in_executor(self._exporter, lambda: work(*args, **kwargs))
 
     async def erase(self, person: str) -> bool:
-        """A person deletes what they answered; whether nothing is left in the database's files. If somebody reads there
-        at the moment, it is tried again until nothing is. Saves wait for it only while SQLite's file is written anew;
-        people who delete at the same time share it, and it rests between."""
-        clean = await self._cleanings.ask(await self.write(erase, self.participation, person, "person"))
+        """A person deletes what they answered; whether nothing is left in the database's files."""
+        return await self.cleaner.clean(await self.write(erase, self.participation, person, "person"))
+
+    def close(self) -> None:
+        """Waits for what is being written, and for a last try to clean the files."""
+        self.cleaner.close()
+        self._writers.shutdown()
+        self._readers.shutdown()
+        self._exporter.shutdown()
+
+
+class Cleaner:
+    """Takes the traces of who was erased out of a database's own files, for all studies in it. If somebody reads there
+    at the moment, it is tried again until nothing is left. Saves wait for it only while SQLite's file is written anew;
+    people who delete at the same time share it, and it rests between."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._thread = ThreadPoolExecutor(1, "eqlab-served-clean")
+        self._together = _Together(self._thread, self._clean)
+        self._unclean: set[Erasure] = set()
+        """Whose traces are in the files; touched by the thread only, as is the next."""
+        self._rested_at = -math.inf
+        self.again: asyncio.Task[None] | None = None
+        """Tries it later, as long as something is left."""
+
+    async def take_up(self) -> None:
+        """Something may be left of an earlier program."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._unclean.add, LEFT_BEHIND)
+        self._later()
+
+    async def clean(self, erasure: Erasure) -> bool:
+        """Whether nothing is left now."""
+        clean = await self._together.ask(erasure)
         if not clean:
-            self._clean_later()
+            self._later()
         return clean
+
+    def close(self) -> None:
+        """Waits for a last try."""
+        with suppress(RuntimeError):  # another study of this database was closed before
+            self._thread.submit(self._finish)
+        self._thread.shutdown()
+
+    def _finish(self) -> None:
+        self._rested_at = -math.inf
+        if self._unclean:
+            self._clean(())
 
     def _clean(self, erasures: Sequence[Erasure]) -> list[bool]:
         self._unclean.update(erasures)
@@ -120,9 +163,9 @@ class ServedStudy:
         time.sleep(max(0, rest))
         began = time.monotonic()
         try:
-            clean = clean_up(self.participation, sorted(self._unclean, key=lambda erasure: erasure.person))
+            clean = clean_up(self._engine, sorted(self._unclean, key=lambda erasure: erasure.person))
         except StoreError as error:  # a server that is away takes them along
-            facts = {"study": self.study.id, "why": error.message}
+            facts = {"why": error.message}
             _log.warning("traces of who was erased are still in the database's files", extra={"facts": facts})
             clean = False
         self._rested_at = time.monotonic() + _CLEAN_REST * (time.monotonic() - began)
@@ -130,29 +173,19 @@ class ServedStudy:
             self._unclean.clear()
         return [clean for _ in erasures]
 
-    def _clean_later(self) -> None:
-        if self._cleaning_again is None:
-            self._cleaning_again = asyncio.get_running_loop().create_task(self._clean_again())
+    def _later(self) -> None:
+        if self.again is None:
+            self.again = asyncio.get_running_loop().create_task(self._try_again())
 
-    async def _clean_again(self) -> None:
+    async def _try_again(self) -> None:
         pause = _CLEAN_AGAIN
         try:
             while self._unclean:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _CLEAN_AGAIN_AT_LAST)
-                await asyncio.get_running_loop().run_in_executor(self._cleaner, self._clean, ())
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._clean, ())
         finally:
-            self._cleaning_again = None  # whatever ended it, the next deletion begins it anew
-
-    def close(self) -> None:
-        """Waits for what is being written, and for a last try to clean the files."""
-        if self._unclean:
-            self._rested_at = -math.inf
-            self._cleaner.submit(self._clean, ())
-        self._cleaner.shutdown()
-        self._writers.shutdown()
-        self._readers.shutdown()
-        self._exporter.shutdown()
+            self.again = None  # whatever ended it, the next deletion begins it anew
 
 
 class _Together(Generic[Asked, Told]):

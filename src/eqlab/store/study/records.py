@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import field
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, insert, select, update
 
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
@@ -177,7 +177,7 @@ def erase_cleanly(
     room on the disk."""
     erasure = erase(participation, person, by, who)
     try:
-        return erasure.gone, clean_up(participation, [erasure])
+        return erasure.gone, clean_up(participation.store.engine, [erasure])
     except StoreError:  # erased they are
         return erasure.gone, False
 
@@ -208,10 +208,10 @@ def erased_lately(participation: Participation, within: float = 7 * 86_400) -> b
         return connection.execute(query.limit(1)).first() is not None
 
 
-def clean_up(participation: Participation, erasures: Sequence[Erasure]) -> bool:
+def clean_up(engine: Engine, erasures: Sequence[Erasure]) -> bool:
     """Whether nothing of these people is left in the database's own files. It takes about as long for many as for
     one."""
-    return scrub(participation.store.engine, answers=any(erasure.answers for erasure in erasures))
+    return scrub(engine, answers=any(erasure.answers for erasure in erasures))
 
 
 @despite_deadlock

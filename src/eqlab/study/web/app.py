@@ -35,7 +35,7 @@ from eqlab.study.web import api, pages, researcher
 from eqlab.study.web.guard import RequestGuard
 from eqlab.study.web.log import say
 from eqlab.study.web.settings import ServerSettings, network_of
-from eqlab.study.web.site import Site, SomebodyElse, client_of, site_of, study_of
+from eqlab.study.web.site import Site, SomebodyElse, client_of, redirect, site_of, study_of
 
 _HEALTHY = 2.0
 """Seconds for which a write that worked is believed."""
@@ -225,6 +225,8 @@ async def _stranger(request: Request, _: Exception) -> Response:
     if pages.wants_json(request):
         return JSONResponse({"outcome": "unknown"}, 401)
     site, served = study_of(request)
+    if await pages.end_of_erased(site, served, request) is not None:
+        return redirect(served.study, "deleted")
     return site.render.message("unknown", served.study.language, 401, study=served.study)
 
 

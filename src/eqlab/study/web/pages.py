@@ -40,7 +40,7 @@ from eqlab.study.texts import Texts
 from eqlab.study.web import talk
 from eqlab.study.web.render import Block, blocks, columns, questions
 from eqlab.study.web.settings import device_class, network_of
-from eqlab.study.web.site import Site, Visit, client_of, cookies_of, is_https, redirect, study_of, visit_of
+from eqlab.study.web.site import End, Site, Visit, client_of, cookies_of, is_https, redirect, study_of, visit_of
 
 SIMULATED = "x-eqlab-simulated"
 """Header with which a simulated person says so."""
@@ -114,7 +114,7 @@ async def elsewhere(request: Request) -> Response:
     """Somebody who cannot consent here: they have done so with the same id in another browser, or were erased."""
     visit = visit_of(request)
     found = await visit.served.read(visit.served.participation.why_not, visit.person)
-    return visit.to("page") if found is None else _turned_away(visit.site, visit.served, *found)
+    return visit.to("page") if found is None else await _turned_away(request, visit.site, visit.served, *found)
 
 
 async def leave(request: Request) -> Response:
@@ -122,6 +122,7 @@ async def leave(request: Request) -> Response:
     site, served = study_of(request)
     reply = site.render.message("left", served.study.language, 200, study=served.study)
     site.cookies.forget_person(reply, served.study.id)
+    site.cookies.forget_end(reply, served.study.id)
     return reply
 
 
@@ -189,14 +190,16 @@ async def _let_in(
     arrived = await served.make(arrival)
     if arrived.outcome == "turned_away":
         owner = await served.read(find_by_panel, served.participation, hashed or "")
-        return _turned_away(site, served, str(arrived.problems[""]), owner)
+        return await _turned_away(request, site, served, str(arrived.problems[""]), owner)
     reply = redirect(study, "in")
     site.cookies.set_person(reply, study.id, arrived.person, is_https(request))
     return reply
 
 
-def _turned_away(site: Site, served: ServedStudy, why: str, owner: str | None) -> Response:
+async def _turned_away(request: Request, site: Site, served: ServedStudy, why: str, owner: str | None) -> Response:
     study = served.study
+    if why == "erased" and await end_of_erased(site, served, request) is not None:
+        return redirect(study, "deleted")
     if why != "elsewhere":
         return site.render.message(f"door_{why}", study.language, 403, study=study)
     sealed = site.cookies.seal(owner or "", site.clock())
@@ -318,9 +321,11 @@ async def ask_stop(request: Request) -> Response:
     visit = visit_of(request)
     visit.expects(request.scope["query_string"])
     view = await visit.look()
-    talked = talk.told_at_end(visit.study, view)
-    returns = bool(visit.study.panel.person) and not (talked and talked.paid)
-    return visit.page("stop", ended=view.step is None, returns=returns, mark=visit.mark)
+    end = talk.end_of(visit.study, view)
+    returns = bool(visit.study.panel.person) and end != "paid"
+    asked = visit.page("stop", ended=view.step is None, returns=returns, mark=visit.mark)
+    visit.remember_end(request, asked, end)  # now: the reply to a deletion may be lost, and then nobody knows them
+    return asked
 
 
 async def stop(request: Request) -> Response:
@@ -329,24 +334,36 @@ async def stop(request: Request) -> Response:
     visit.expects(body)
     wish = dict(parse_qsl(body.decode("ascii", "replace"))).get("what")
     if wish == "delete":
-        talked = talk.told_at_end(visit.study, await visit.look())
+        end = talk.end_of(visit.study, await visit.look())
         clean = await visit.served.erase(visit.person)
-        panel, paid = visit.study.panel, talked is not None and talked.paid
-        gone = visit.page(
-            "deleted",
-            at_panel=bool(panel.person),
-            talked=talked,
-            code=panel.code("complete") if paid else "",
-            back=way_back(panel, "complete") if paid else "",
-            panel=shown_name(panel),
-            clean=clean,
-        )
+        gone = visit.to("deleted" if clean else "deleted?soon=1")
+        visit.remember_end(request, gone, end)
         visit.site.cookies.forget_person(gone, visit.study.id)
         return gone
     if wish == "keep":
         await visit.served.write(visit.served.participation.stop, visit.person)
         return visit.to("done")
     return visit.to("stop")
+
+
+async def deleted(request: Request) -> Response:
+    """What somebody is told who has deleted their answers, as often as their browser asks."""
+    site, served = study_of(request)
+    end = await end_of_erased(site, served, request)
+    if end is None:
+        return visit_of(request).to("page")
+    study, panel = served.study, served.study.panel
+    return site.render.page(
+        "deleted",
+        study.language,
+        study=study,
+        at_panel=bool(panel.person),
+        talked=talk.told_at_end(study, end),
+        code=panel.code("complete") if end == "paid" else "",
+        back=way_back(panel, "complete") if end == "paid" else "",
+        panel=shown_name(panel),
+        clean="soon" not in request.query_params,
+    )
 
 
 async def done(request: Request) -> Response:
@@ -356,7 +373,7 @@ async def done(request: Request) -> Response:
         return visit.to("page")
     panel = visit.study.panel
     ending = ending_of(visit.study, view.state, view.arm)
-    talked = talk.told_at_end(visit.study, view) if view.state == "stopped" else None
+    talked = talk.told_at_end(visit.study, talk.end_of(visit.study, view)) if view.state == "stopped" else None
     return visit.page(
         "done",
         ending=view.ending or view.state,
@@ -382,11 +399,25 @@ ROUTES = [
     Route("/s/{study}/back", back, methods=["GET"]),
     Route("/s/{study}/stop", ask_stop, methods=["GET"]),
     Route("/s/{study}/stop", stop, methods=["POST"]),
+    Route("/s/{study}/deleted", deleted, methods=["GET"]),
     Route("/s/{study}/done", done, methods=["GET"]),
     *talk.ROUTES,
 ]
 
 # -- steps of the above ----------------------------------------------------------------------------------------
+
+
+async def end_of_erased(site: Site, served: ServedStudy, request: Request) -> End | None:
+    """How the study ended for whom this browser was, if nothing of them is left. A button pressed twice, a reply that
+    was lost and the link once more all lead to the end that they were promised."""
+    found = site.cookies.read_end(cookies_of(request), served.study.id)
+    if found is None or site.person(request, served.study.id) not in (None, found[1]):
+        return None
+    try:
+        await served.look(found[1])
+    except Unknown:
+        return found[0]
+    return None
 
 
 def wants_json(request: Request) -> bool:

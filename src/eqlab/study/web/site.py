@@ -10,7 +10,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, cast
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -34,12 +34,15 @@ from eqlab.study.web.settings import ServerSettings, is_local, is_loopback, netw
 _MOST_ADDRESSES = 50_000
 """Addresses remembered; the one not seen for longest is forgotten first."""
 _PERSON_SECONDS = 60 * 24 * 3600
+_END_SECONDS = 24 * 3600
 _SEALED_SECONDS = 3600
 RESEARCHER_SECONDS = 12 * 3600
 _MARK = re.compile(rb"(?:^|&)mark=([\w-]*)")
 _OURS_ALONE = "__Host-"
-Limited = Literal["door", "login", "resume"]
 """Over https a browser lets no other host, and no plain http page, set a cookie whose name begins so."""
+End = Literal["plain", "talked", "paid"]
+"""How a study ends for somebody who stops now: no talk could have begun; or one could; or they get the code, too."""
+Limited = Literal["door", "login", "resume"]
 
 
 class Site:
@@ -183,6 +186,9 @@ class Visit:
             return ""
         return resume_code(self.site.settings.secret, self.study.id, view.person)
 
+    def remember_end(self, request: Request, reply: Response, end: End) -> None:
+        self.site.cookies.set_end(reply, self.study.id, self.person, end, is_https(request))
+
     async def look(self) -> View:
         return await self.served.look(self.person)
 
@@ -276,6 +282,30 @@ class Cookies:
     def set_person(self, response: Response, study: str, person: str, https: bool) -> None:
         value = f"{person}." + self._sign(f"person\0{self._prefix}{study}\0{person}")
         self._set(response, self.person_name(study), value, _PERSON_SECONDS, https)
+
+    def set_end(self, response: Response, study: str, person: str, end: End, https: bool) -> None:
+        """How the study ends for somebody, kept by their browser alone: once they are deleted nobody else knows it."""
+        said = f"{end}.{person}"
+        value = f"{said}.{self._sign_end(study, said)}"
+        self._set(response, self._end_name(study), value, _END_SECONDS, https)
+
+    def read_end(self, cookies: Mapping[str, Sequence[str]], study: str) -> tuple[End, str] | None:
+        """The end, and whose."""
+        for value in cookies.get(self._end_name(study), ()):
+            said, _, signature = value.rpartition(".")
+            if said and hmac.compare_digest(signature.encode(), self._sign_end(study, said).encode()):
+                end, _, person = said.partition(".")
+                return cast(End, end), person
+        return None
+
+    def forget_end(self, response: Response, study: str) -> None:
+        response.delete_cookie(self._end_name(study), path="/", secure=self._secure)
+
+    def _sign_end(self, study: str, said: str) -> str:
+        return self._sign(f"end\0{self._prefix}{study}\0{said}")
+
+    def _end_name(self, study: str) -> str:
+        return f"{self.person_name(study)}_end"
 
     def forget_person(self, response: Response, study: str) -> None:
         for name in {self.person_name(study), f"eqlab_{study}"}:

@@ -21,7 +21,7 @@ from eqlab.study.conversations import Conversations
 from eqlab.study.panels import ending_of
 from eqlab.study.talks import TalkView
 from eqlab.study.web.render import Block, blocks
-from eqlab.study.web.site import Visit, visit_of
+from eqlab.study.web.site import End, Visit, visit_of
 
 _WAIT = 10.0
 """Seconds that a post without a script waits for the reply."""
@@ -201,17 +201,21 @@ class ToldAtEnd:
     machine: str
     debrief: list[Block]
     help: str
-    paid: bool
 
 
-def told_at_end(study: Study, view: View) -> ToldAtEnd | None:
-    """None where no talk could have begun."""
+def end_of(study: Study, view: View) -> End:
     if study.talk is None or view.arm is None:
+        return "plain"
+    ending = ending_of(study, view.state if view.state in ENDED else "stopped", view.arm)
+    return "paid" if ending == "complete" else "talked"
+
+
+def told_at_end(study: Study, end: End) -> ToldAtEnd | None:
+    """None where no talk could have begun."""
+    if study.talk is None or end == "plain":
         return None
     terms = study.talk
-    machine = terms.machine if terms.told == "debrief" else ""
-    ending = ending_of(study, view.state if view.state in ENDED else "stopped", view.arm)
-    return ToldAtEnd(machine, blocks(study.debrief), terms.help, ending == "complete")
+    return ToldAtEnd(terms.machine if terms.told == "debrief" else "", blocks(study.debrief), terms.help)
 
 
 # -- the page ------------------------------------------------------------------------------------------------------
