@@ -2,7 +2,6 @@
 links that only the server can have made, the way back. The id itself is kept nowhere."""
 
 import base64
-import hashlib
 import hmac
 import re
 import unicodedata
@@ -41,7 +40,7 @@ SIGNATURE = "sig"
 
 def derive(secret: bytes, purpose: str) -> bytes:
     """A key for one purpose, so that no two uses of the secret share one."""
-    return hmac.new(secret, f"eqlab {purpose}".encode(), hashlib.sha256).digest()
+    return hmac.digest(secret, f"eqlab {purpose}".encode(), "sha256")
 
 
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
@@ -57,20 +56,20 @@ def one_spelling(panel_id: str) -> str:
 
 def panel_hash(secret: bytes, panel_id: str) -> str:
     """What is stored instead of a panel's id."""
-    return hmac.new(derive(secret, "panel"), one_spelling(panel_id).encode(), hashlib.sha256).hexdigest()
+    return hmac.digest(derive(secret, "panel"), one_spelling(panel_id).encode(), "sha256").hex()
 
 
 def tombstone(secret: bytes, study: str, panel_id: str) -> str:
     """What stays of an id when its person is erased: under another key and for one study only, so that it cannot be
     matched with anything else that is stored."""
     text = f"{study}\0{one_spelling(panel_id)}"
-    return hmac.new(derive(secret, "tombstone"), text.encode(), hashlib.sha256).hexdigest()
+    return hmac.digest(derive(secret, "tombstone"), text.encode(), "sha256").hex()
 
 
 def signature(secret: bytes, study: str, panel_id: str, until: int = 0) -> str:
     """Proves that a link to a study was made for this id by the holder of the secret, and until when it is good."""
     text = f"{study}\0{one_spelling(panel_id)}" + (f"\0{until}" if until else "")
-    return _short(hmac.new(derive(secret, "link"), text.encode(), hashlib.sha256).digest(), 26)
+    return _short(hmac.digest(derive(secret, "link"), text.encode(), "sha256"), 26)
 
 
 def is_signed(secret: bytes, study: str, panel_id: str, given: str, now: float = 0.0) -> bool:
@@ -91,7 +90,7 @@ def signed_link(secret: bytes, base: str, study: str, panel: Panel, panel_id: st
 
 def resume_code(secret: bytes, study: str, person: str) -> str:
     """With this code a person goes on in another browser. 40 bits, and guesses are limited."""
-    made = _short(hmac.new(derive(secret, "resume"), f"{study}\0{person}".encode(), hashlib.sha256).digest(), 8)
+    made = _short(hmac.digest(derive(secret, "resume"), f"{study}\0{person}".encode(), "sha256"), 8)
     return f"{made[:4]}-{made[4:]}".upper()
 
 

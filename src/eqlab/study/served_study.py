@@ -7,7 +7,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
@@ -193,36 +193,41 @@ class _Together(Generic[Asked, Told]):
 
     def __init__(self, threads: Executor, work: Callable[[Sequence[Asked]], Sequence[Told | Unknown]]) -> None:
         self._threads, self._work = threads, work
-        self._waiting: deque[tuple[Asked, Future[Told]]] = deque()
+        self._waiting: deque[tuple[Asked, asyncio.Future[Told]]] = deque()
 
     async def ask(self, asked: Asked) -> Told:
-        told: Future[Told] = Future()
+        told: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
         self._waiting.append((asked, told))
         self._threads.submit(self._serve)
-        return await asyncio.wrap_future(told)
+        return await told
 
     def _serve(self) -> None:
-        batch: list[tuple[Asked, Future[Told]]] = []
+        batch: list[tuple[Asked, asyncio.Future[Told]]] = []
         with suppress(IndexError):  # nobody waits any more
             while len(batch) < _MOST:
                 asked, told = self._waiting.popleft()
-                if told.set_running_or_notify_cancel():
+                if not told.cancelled():
                     batch.append((asked, told))
         if batch:  # otherwise an earlier call has served it along
-            self._answer(batch)
+            answers = self._answers([asked for asked, _ in batch])
+            futures = [told for _, told in batch]
+            with suppress(RuntimeError):  # the loop has ended, and who waited with it
+                futures[0].get_loop().call_soon_threadsafe(_tell, futures, answers)
 
-    def _answer(self, batch: Sequence[tuple[Asked, Future[Told]]]) -> None:
+    def _answers(self, batch: Sequence[Asked]) -> Sequence[Told | Exception]:
         try:
-            answers = self._work([asked for asked, _ in batch])
+            return self._work(batch)
         except Exception as error:  # noqa: BLE001 - handed on to whoever waits for it
             if len(batch) == 1:
-                batch[0][1].set_exception(error)
-                return
-            for one in batch:  # nobody fails for another
-                self._answer([one])
-            return
-        for (_, told), answer in zip(batch, answers, strict=True):
-            if isinstance(answer, Unknown):
-                told.set_exception(answer)
-            else:
-                told.set_result(answer)
+                return [error]
+            return [answer for one in batch for answer in self._answers([one])]  # nobody fails for another
+
+
+def _tell(futures: Sequence[asyncio.Future[Told]], answers: Sequence[Told | Exception]) -> None:
+    for told, answer in zip(futures, answers, strict=True):
+        if told.cancelled():
+            continue
+        if isinstance(answer, Exception):
+            told.set_exception(answer)
+        else:
+            told.set_result(answer)

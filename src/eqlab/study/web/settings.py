@@ -5,6 +5,7 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import field
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from eqlab.core.errors import UsageError
@@ -12,6 +13,7 @@ from eqlab.core.values import dataclass
 from eqlab.study.texts import Texts
 
 LEAST_SECRET = 32
+_LONGEST_ADDRESS = 64
 COMMON = frozenset({"changeme", "secret", "default", "password"})
 
 
@@ -78,6 +80,11 @@ def check_secret(secret: str) -> bytes:
 def address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """None when it is a name. An IPv4 address that a socket for both kinds writes as ::ffff:192.0.2.1 is that IPv4
     address."""
+    return None if len(text) > _LONGEST_ADDRESS else _address(text)
+
+
+@lru_cache(maxsize=4096)
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         found = ipaddress.ip_address(text.strip("[]"))
     except ValueError:

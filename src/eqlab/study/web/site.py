@@ -113,7 +113,7 @@ class Site:
 
     def limit_key(self, what: str, whom: str) -> str:
         key = derive(self.settings.secret, "limit")
-        return hmac.new(key, f"{what}\0{whom}".encode(), hashlib.sha256).hexdigest()
+        return hmac.digest(key, f"{what}\0{whom}".encode(), "sha256").hex()
 
     def busy(self, language: str = "en") -> Response:
         return self.render.message("busy", language, 429, {"retry-after": "60"})
@@ -351,16 +351,16 @@ class Cookies:
         return person if 0 <= now - int(at) < _SEALED_SECONDS else None
 
     def _stream(self, nonce: bytes, length: int) -> bytes:
-        blocks = (hmac.new(self._key, b"seal" + nonce + bytes([n]), hashlib.sha256).digest() for n in range(8))
+        blocks = (hmac.digest(self._key, b"seal" + nonce + bytes([n]), "sha256") for n in range(8))
         return b"".join(blocks)[:length]
 
     def _mac(self, text: bytes) -> bytes:
-        return hmac.new(self._key, b"sealed" + text, hashlib.sha256).digest()[:16]
+        return hmac.digest(self._key, b"sealed" + text, "sha256")[:16]
 
     # -- both --------------------------------------------------------------------------------------------------
 
     def _sign(self, text: str) -> str:
-        digest = hmac.new(self._key, text.encode(), hashlib.sha256).digest()
+        digest = hmac.digest(self._key, text.encode(), "sha256")
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
     def _set(self, response: Response, name: str, value: str, seconds: int, https: bool) -> None:
