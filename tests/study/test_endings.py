@@ -62,6 +62,17 @@ def test_every_ending_says_one_thing_to_do(make_site, how, coded):
         assert done == {"return": True, "back": False, "close": False}
 
 
+@pytest.mark.parametrize("how", ["complete", "declined", "failed"])
+def test_who_deletes_at_the_end_keeps_the_code_that_they_have_earned(make_site, how):
+    """ "Please return your submission", they read, after "nobody will reject your work for it"."""
+    client = make_site(small_design(panel=replace(PROLIFIC, codes=CODES))).browser()
+    assert dict(CODES)[how] in to_the_end(client, how).text
+    for told in (client.post("/s/small/stop", data={"what": "delete"}), client.get("/s/small/page")):
+        assert "have been deleted" in told.text
+        assert dict(CODES)[how] in told.text
+        assert SAYS("panel_return") not in told.text
+
+
 @pytest.mark.parametrize(("pay", "said"), [
     (Pay("GBP", 9.0, 1.4), "You get GBP 1.40"),
     (Pay("EUR", 12.0, 0.0), "There is no payment."),

@@ -347,8 +347,12 @@ def test_who_deletes_while_somebody_reads_the_store_is_told_what_is_left(make_si
     with site.store.engine.connect() as reader:
         reader.execute(select(answers)).first()
         told = client.post("/s/small/stop", content="what=delete").text
-    assert "The last traces in the database" in told
+        assert "The last traces in the database" in told
+        again = [client.get(f"/s/small/{page}").text for page in ("deleted", "page", "stop")]
+        assert [*again, enter(client).text] == [told] * 4
+    assert site.studies[0].cleaner.close() is None  # which tries once more
     assert "Your answers have been deleted." not in told
+    assert "Your answers have been deleted." in client.get("/s/small/deleted").text
 
 
 def test_the_end_of_a_deletion_is_told_only_where_it_was_asked_for(make_site):
@@ -363,7 +367,7 @@ def test_the_end_of_a_deletion_is_told_only_where_it_was_asked_for(make_site):
     assert "have been deleted" in mine.get("/s/small/stop").text
     assert other.get("/s/small/deleted").status_code == 401
     forger = site.browser()
-    forger.cookies.set(name, value.replace("plain.", "paid.", 1))
+    forger.cookies.set(name, value.replace("stopped.00.", "stopped.10.", 1))
     assert forger.get("/s/small/deleted").status_code == 401
     enter(mine, panel_id=f"{7:024x}")  # the next person at this computer
     assert 'name="agree"' in mine.get("/s/small/deleted").text

@@ -9,9 +9,9 @@ from eqlab.core.values import dataclass
 
 Ending = Literal["complete", "declined", "failed", "full"]
 ENDINGS: tuple[Ending, ...] = ("complete", "declined", "failed", "full")
+"""How taking part can end for a panel: each has a completion code of its own."""
 PLACEHOLDER = "CHANGE ME"
 """Stands where only the researcher knows what to write; `eqlab study check` warns about it."""
-"""How taking part can end for a panel: each has a completion code of its own."""
 Exclusion = Literal["failed_attention", "too_fast", "straight_lining", "incomplete", "failed_gold", "inconsistent"]
 EXCLUSIONS: tuple[Exclusion, ...] = (
     *("failed_attention", "too_fast", "straight_lining", "incomplete"),

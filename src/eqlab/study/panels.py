@@ -111,10 +111,10 @@ def read_panel_id(parameters: Mapping[str, str], panel: Panel, any_form: bool = 
     return found
 
 
-def ending_of(study: Study, state: State, arm: str | None) -> Ending | None:
-    """The ending whose code somebody is shown. Who stops in a study of talks may get that of those who complete; for
-    whom the study is not meant it is full."""
-    paid = study.talk is not None and study.talk.stopped == "code" and arm is not None
+def ending_of(study: Study, state: State, *, assigned: bool) -> Ending | None:
+    """The ending whose code somebody is shown. Who stops in a study of talks may get that of those who complete, once
+    they have a place; for whom the study is not meant it is full."""
+    paid = study.talk is not None and study.talk.stopped == "code" and assigned
     return "complete" if state == "stopped" and paid else ENDING.get("full" if state == "took_another" else state)
 
 

@@ -36,6 +36,8 @@ _CLEAN_AGAIN, _CLEAN_AGAIN_AT_LAST = 20.0, 1280.0
 _CLEAN_REST, _CLEAN_PATIENCE = 9.0, 2.0
 """How many times as long as a cleaning took the next one waits, so that whoever saves has nine tenths of the time; and
 the seconds for which somebody who deletes waits for that, rather than be told that it follows."""
+_REMEMBERED = 10_000
+"""People of whom a server knows that nothing is left."""
 _MOST = 64
 """Served by one call."""
 _log = logging.getLogger("eqlab.study")
@@ -129,6 +131,7 @@ class Cleaner:
         self._unclean: set[Erasure] = set()
         """Whose traces are in the files; touched by the thread only, as is the next."""
         self._rested_at = -math.inf
+        self._gone: deque[str] = deque(maxlen=_REMEMBERED)
         self.again: asyncio.Task[None] | None = None
         """Tries it later, as long as something is left."""
 
@@ -143,6 +146,10 @@ class Cleaner:
         if not clean:
             self._later()
         return clean
+
+    def has_cleaned(self, person: str) -> bool:
+        """Whether this program has; of others, and of long ago, it does not know."""
+        return person in self._gone
 
     def close(self) -> None:
         """Waits for a last try."""
@@ -170,6 +177,7 @@ class Cleaner:
             clean = False
         self._rested_at = time.monotonic() + _CLEAN_REST * (time.monotonic() - began)
         if clean:
+            self._gone.extend(erasure.person for erasure in self._unclean)
             self._unclean.clear()
         return [clean for _ in erasures]
 

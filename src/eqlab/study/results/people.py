@@ -278,7 +278,7 @@ def approvals(participation: Participation, secret: bytes, path: Path, column: s
             found.append(Approval(panel_id, "unknown", "look at it", ""))
             continue
         state, arm = here
-        ending = ending_of(participation.study, state, arm)
+        ending = ending_of(participation.study, state, assigned=arm is not None)
         advice = "approve" if ending == "complete" else _ADVICE.get(state, "wait")
         found.append(Approval(panel_id, state, advice, panel.code(ending) if ending else ""))
     return found

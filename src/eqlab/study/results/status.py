@@ -246,7 +246,7 @@ def _pages(people: Sequence[Participant], silent_since: float) -> tuple[PageStat
 
 
 def _paid_for_stopping(study: Study, person: Participant) -> bool:
-    return person.state == "stopped" and ending_of(study, "stopped", person.arm) == "complete"
+    return person.state == "stopped" and ending_of(study, "stopped", assigned=person.arm is not None) == "complete"
 
 
 def _budget(pay: Pay, arms: Sequence[ArmStatus], stopped: int) -> StudyBudget | None:

@@ -7,7 +7,7 @@ the address without a browser's GET changes nothing."""
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
@@ -18,7 +18,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from eqlab.core.forms import Field, Number, Writing, points_left, settled
-from eqlab.core.moves import ENDED, Arrival, ConsentMove, FilledPage, Saved, Unknown, View
+from eqlab.core.moves import ENDED, ENDING, Arrival, ConsentMove, FilledPage, Saved, State, Unknown, View
+from eqlab.core.study import Study
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
 from eqlab.store.study.records import find_by_panel
@@ -321,8 +322,8 @@ async def ask_stop(request: Request) -> Response:
     visit = visit_of(request)
     visit.expects(request.scope["query_string"])
     view = await visit.look()
-    end = talk.end_of(visit.study, view)
-    returns = bool(visit.study.panel.person) and end != "paid"
+    end = end_of(view)
+    returns = bool(visit.study.panel.person) and ending_of(visit.study, end.state, assigned=end.assigned) != "complete"
     asked = visit.page("stop", ended=view.step is None, returns=returns, mark=visit.mark)
     visit.remember_end(request, asked, end)  # now: the reply to a deletion may be lost, and then nobody knows them
     return asked
@@ -334,10 +335,10 @@ async def stop(request: Request) -> Response:
     visit.expects(body)
     wish = dict(parse_qsl(body.decode("ascii", "replace"))).get("what")
     if wish == "delete":
-        end = talk.end_of(visit.study, await visit.look())
+        end = end_of(await visit.look())
         clean = await visit.served.erase(visit.person)
-        gone = visit.to("deleted" if clean else "deleted?soon=1")
-        visit.remember_end(request, gone, end)
+        gone = visit.to("deleted")
+        visit.remember_end(request, gone, replace(end, clean=clean))
         visit.site.cookies.forget_person(gone, visit.study.id)
         return gone
     if wish == "keep":
@@ -352,18 +353,8 @@ async def deleted(request: Request) -> Response:
     end = await end_of_erased(site, served, request)
     if end is None:
         return visit_of(request).to("page")
-    study, panel = served.study, served.study.panel
-    return site.render.page(
-        "deleted",
-        study.language,
-        study=study,
-        at_panel=bool(panel.person),
-        talked=talk.told_at_end(study, end),
-        code=panel.code("complete") if end == "paid" else "",
-        back=way_back(panel, "complete") if end == "paid" else "",
-        panel=shown_name(panel),
-        clean="soon" not in request.query_params,
-    )
+    told = _at_the_end(served.study, end.state, end.assigned)
+    return site.render.page("deleted", served.study.language, study=served.study, clean=end.clean, **told)
 
 
 async def done(request: Request) -> Response:
@@ -371,19 +362,7 @@ async def done(request: Request) -> Response:
     view = await visit.look()
     if view.step is not None:
         return visit.to("page")
-    panel = visit.study.panel
-    ending = ending_of(visit.study, view.state, view.arm)
-    talked = talk.told_at_end(visit.study, talk.end_of(visit.study, view)) if view.state == "stopped" else None
-    return visit.page(
-        "done",
-        ending=view.ending or view.state,
-        code=panel.code(ending) if ending else "",
-        back=way_back(panel, ending) if ending else "",
-        panel=shown_name(panel),
-        at_panel=bool(panel.person),
-        talked=talked,
-        mark=visit.mark,
-    )
+    return visit.page("done", mark=visit.mark, **_at_the_end(visit.study, view.state, view.arm is not None))
 
 
 # Plain routes: pages have no schema, and FastAPI's own handling of a request costs more than the page.
@@ -407,17 +386,37 @@ ROUTES = [
 # -- steps of the above ----------------------------------------------------------------------------------------
 
 
+def end_of(view: View) -> End:
+    """How it ends for somebody who stops now, or has ended before."""
+    return End(view.state if view.state in ENDED else "stopped", view.arm is not None)
+
+
 async def end_of_erased(site: Site, served: ServedStudy, request: Request) -> End | None:
     """How the study ended for whom this browser was, if nothing of them is left. A button pressed twice, a reply that
     was lost and the link once more all lead to the end that they were promised."""
     found = site.cookies.read_end(cookies_of(request), served.study.id)
     if found is None or site.person(request, served.study.id) not in (None, found[1]):
         return None
+    end, person = found
     try:
-        await served.look(found[1])
+        await served.look(person)
     except Unknown:
-        return found[0]
+        return replace(end, clean=end.clean or served.cleaner.has_cleaned(person))
     return None
+
+
+def _at_the_end(study: Study, state: State, assigned: bool) -> dict[str, Any]:
+    """What somebody is told, gets and has to do."""
+    panel, ending = study.panel, ending_of(study, state, assigned=assigned)
+    completed = ENDING.get(state) == "complete"  # and told at the end of the study
+    return {
+        "ending": ENDING.get(state, state),
+        "code": panel.code(ending) if ending else "",
+        "back": way_back(panel, ending) if ending else "",
+        "panel": shown_name(panel),
+        "at_panel": bool(panel.person),
+        "talked": talk.told_at_end(study, assigned=assigned) if not completed else None,
+    }
 
 
 def wants_json(request: Request) -> bool:

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from eqlab.core.errors import UsageError
-from eqlab.core.moves import Unknown, View
+from eqlab.core.moves import State, Unknown, View
 from eqlab.core.study import Study
 from eqlab.core.values import dataclass
 from eqlab.store.study.participation import steady_time
@@ -40,8 +40,6 @@ RESEARCHER_SECONDS = 12 * 3600
 _MARK = re.compile(rb"(?:^|&)mark=([\w-]*)")
 _OURS_ALONE = "__Host-"
 """Over https a browser lets no other host, and no plain http page, set a cookie whose name begins so."""
-End = Literal["plain", "talked", "paid"]
-"""How a study ends for somebody who stops now: no talk could have begun; or one could; or they get the code, too."""
 Limited = Literal["door", "login", "resume"]
 
 
@@ -134,6 +132,17 @@ def is_https(request: Request) -> bool:
 def site_of(request: Request) -> Site:
     site: Site = request.app.state.site
     return site
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a study ended for somebody who deletes what they said."""
+
+    state: State
+    assigned: bool
+    """Whether they had a place: in studies of talks, one could have begun."""
+    clean: bool = False
+    """Whether nothing of them is left in the database's own files either."""
 
 
 class SomebodyElse(Exception):
@@ -285,7 +294,7 @@ class Cookies:
 
     def set_end(self, response: Response, study: str, person: str, end: End, https: bool) -> None:
         """How the study ends for somebody, kept by their browser alone: once they are deleted nobody else knows it."""
-        said = f"{end}.{person}"
+        said = f"{end.state}.{end.assigned:d}{end.clean:d}.{person}"
         value = f"{said}.{self._sign_end(study, said)}"
         self._set(response, self._end_name(study), value, _END_SECONDS, https)
 
@@ -294,8 +303,8 @@ class Cookies:
         for value in cookies.get(self._end_name(study), ()):
             said, _, signature = value.rpartition(".")
             if said and hmac.compare_digest(signature.encode(), self._sign_end(study, said).encode()):
-                end, _, person = said.partition(".")
-                return cast(End, end), person
+                state, flags, person = said.split(".", 2)
+                return End(cast(State, state), flags[0] == "1", flags[1] == "1"), person
         return None
 
     def forget_end(self, response: Response, study: str) -> None:

@@ -13,15 +13,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from eqlab.core.moves import ENDED, Unknown, View
+from eqlab.core.moves import Unknown, View
 from eqlab.core.study import Study
 from eqlab.core.values import dataclass
 from eqlab.store.study.researchers import take_token
 from eqlab.study.conversations import Conversations
-from eqlab.study.panels import ending_of
 from eqlab.study.talks import TalkView
 from eqlab.study.web.render import Block, blocks
-from eqlab.study.web.site import End, Visit, visit_of
+from eqlab.study.web.site import Visit, visit_of
 
 _WAIT = 10.0
 """Seconds that a post without a script waits for the reply."""
@@ -203,16 +202,9 @@ class ToldAtEnd:
     help: str
 
 
-def end_of(study: Study, view: View) -> End:
-    if study.talk is None or view.arm is None:
-        return "plain"
-    ending = ending_of(study, view.state if view.state in ENDED else "stopped", view.arm)
-    return "paid" if ending == "complete" else "talked"
-
-
-def told_at_end(study: Study, end: End) -> ToldAtEnd | None:
+def told_at_end(study: Study, *, assigned: bool) -> ToldAtEnd | None:
     """None where no talk could have begun."""
-    if study.talk is None or end == "plain":
+    if study.talk is None or not assigned:
         return None
     terms = study.talk
     return ToldAtEnd(terms.machine if terms.told == "debrief" else "", blocks(study.debrief), terms.help)
