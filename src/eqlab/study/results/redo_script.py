@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
+from scipy import optimize, special
 
 Found = dict[str, tuple[float, float]]
 """By name as in result.json: the value, and how far the exported one may lie from it."""
@@ -436,7 +436,8 @@ def _above(high: Sequence[float], low: Sequence[float]) -> float:
 
 def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[Sequence[Any]]) -> Floats:
     """Coefficients of `fixed` in P(y ≤ k) = F(θ_k − xβ − Σ u), u normal by level of each effect; maximum likelihood
-    with Laplace's approximation (Tutz & Hennevogl 1996). An effect whose every level has one rating is left out."""
+    with Laplace's approximation (Tutz & Hennevogl 1996). An effect whose every level has one rating is left out. NaN
+    where some effect's spread has no end, as with few ratings."""
     codes = np.unique(values, return_inverse=True)[1]
     used = [one for one in effects if len(set(one)) < len(one)]
     columns, group = [], []
@@ -457,7 +458,7 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
 
         def parts(u: Floats) -> tuple[float, Floats, Floats]:
             eta = base + z @ (sd * u)
-            upper, lower = stats.logistic.cdf(theta[codes + 1] - eta), stats.logistic.cdf(theta[codes] - eta)
+            upper, lower = special.expit(theta[codes + 1] - eta), special.expit(theta[codes] - eta)
             height = float(-np.log(np.maximum(upper - lower, 1e-300)).sum() + 0.5 * u @ u)
             bend = upper * (1 - upper) + lower * (1 - lower)
             return height, sd * (z.T @ (1 - upper - lower)) + u, bend
@@ -497,7 +498,8 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
         return fit
 
     fit = min((lowest(spread) for spread in (-0.7, -3.0)), key=lambda one: float(one.fun))
-    return np.asarray(fit.x[cuts : cuts + slopes])
+    endless = np.exp(fit.x[cuts + slopes :]).max(initial=0.0) > ENDLESS  # the ratings are explained ever better by it
+    return np.where(endless, math.nan, fit.x[cuts : cuts + slopes])
 
 
 if __name__ == "__main__":
