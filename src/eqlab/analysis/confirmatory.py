@@ -22,8 +22,9 @@ from eqlab.core.plural import many
 from eqlab.core.values import dataclass
 
 RATER, PROMPT, REPLY, TASTE = "rater", "prompt", "reply", "taste"
-_WIDEST = 10.0
-"""A standard deviation, in log-odds, beyond which a random effect is taken to have no finite one."""
+_WIDEST = 5.0
+"""A standard deviation, in log-odds, beyond which a random effect is taken to have no finite one: there Laplace's
+approximation rises where the likelihood itself falls."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ EXACT, FITTED = 1e-6, 0.02
 """Fitted models may differ a little: two programs climb the same hill in different ways."""
 ENDLESS = 10.0
 """Log-odds beyond which a climb has no top, as where one arm is always best: eqlab tells no number of such a model."""
+WIDEST = 5.0
+"""A standard deviation, in log-odds, beyond which a random effect has none."""
 FEWEST = 5
 """Prompts, or situations, with fewer of which eqlab tells no difference, having no interval for it."""
 
@@ -497,9 +499,10 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
                 break
         return fit
 
-    fit = min((lowest(spread) for spread in (-0.7, -3.0)), key=lambda one: float(one.fun))
-    endless = np.exp(fit.x[cuts + slopes :]).max(initial=0.0) > ENDLESS  # the ratings are explained ever better by it
-    return np.where(endless, math.nan, fit.x[cuts : cuts + slopes])
+    ends = [fit for fit in map(lowest, (-0.7, -3.0)) if np.exp(fit.x[cuts + slopes :]).max(initial=0.0) <= WIDEST]
+    if not ends:  # the ratings are explained ever better by an effect that is ever wider
+        return np.full(slopes, math.nan)
+    return np.asarray(min(ends, key=lambda fit: float(fit.fun)).x[cuts : cuts + slopes])
 
 
 if __name__ == "__main__":
