@@ -270,3 +270,20 @@ def _verdicts(random, truth, pairs, prompts, start):
 def _as(rows):
     first, second, outcome, prompt = zip(*rows, strict=True)
     return Verdicts(first, second, np.array(outcome), prompt)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "why"),
+    [
+        ({"ab": [1, 1], "ba": [0, 1]}, "so much one way"),  # a wins always where it is first
+        ({"ab": [1, 1], "ba": [1, 1]}, "so much one way"),  # the first place wins always
+        ({"ab": [1, 0]}, "in one order only"),
+        ({"ab": [0.5], "ba": [0.5]}, "all are ties"),
+    ],
+)
+def test_why_verdicts_identify_no_strengths_is_told_as_it_is(outcomes, why):
+    rows = [(*pair, value) for pair, values in outcomes.items() for value in values * 12]
+    first, second, outcome = zip(*rows, strict=True)
+    with pytest.raises(FitError, match=why) as error:
+        strengths(Verdicts(first, second, outcome, [f"p{at % 6}" for at in range(len(rows))]))
+    assert ("both orders" in error.value.hint) == (why == "in one order only")

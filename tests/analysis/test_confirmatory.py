@@ -7,6 +7,9 @@ from eqlab.analysis.confirmatory import decide
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
 from eqlab.analysis.ordinal_likelihood import FitError
+from eqlab.benchmarks.rating.people import contrasts_of
+from eqlab.benchmarks.rating.rated import GivenRating
+from eqlab.study.results.redo_script import mixed_logit
 
 
 def study(seed, prompts=30, per_reply=6, sd_reply=0.9, gap=0.0, arms=2, each=10):
@@ -107,6 +110,50 @@ def test_every_two_arms_after_holm():
     assert found.omnibus.df == 2
     by = {(one.arm, one.against): one.est for one in found.contrasts}
     assert by["arm2", "arm0"] == pytest.approx(by["arm2", "arm1"] - by["arm0", "arm1"])
+
+
+def sparse(seed, people, each, prompts, points):
+    """A few ratings, which depend much on what is rated and by whom."""
+    draw = np.random.default_rng(seed)
+    luck, kind = draw.normal(0, 1.5, (prompts, 2)), draw.normal(0, 1, people)
+    rows = []
+    for rater in range(people):
+        for at, which in enumerate(draw.permutation(prompts)[:each]):
+            arm = (rater + at) % 2
+            value = (points + 1) / 2 + kind[rater] + luck[which, arm] + arm + draw.logistic()
+            rows.append((int(np.clip(round(value), 1, points)), "ab"[arm], f"r{rater}", f"p{which}"))
+    return tuple(map(list, zip(*rows, strict=True)))
+
+
+def again(y, arm, rater, prompt):
+    """As the script of an export finds it."""
+    effects = [rater, prompt, list(zip(prompt, arm, strict=True)), list(zip(rater, arm, strict=True))]
+    return float(mixed_logit(np.array(y), np.array([[one == "b"] for one in arm], float), effects)[0])
+
+
+def test_an_effect_without_an_end_is_no_reason_to_leave_it_out():
+    """16 ratings: the more prompts may differ the likelier they are, and a model without prompts would tell 0.9."""
+    few = sparse(0, 4, 4, 8, 5)
+    with pytest.raises(FitError, match="cannot be fitted"):
+        decide(*few, reference="a")
+    assert np.isnan(again(*few))
+    ratings = [GivenRating(arm, prompt, rater, y, "", "", 0) for y, arm, rater, prompt in zip(*few, strict=True)]
+    found, why = contrasts_of(ratings, "a", "", 0.05)
+    assert found == ()
+    assert ".." not in why
+
+
+def test_a_few_ratings_with_an_estimate_have_the_same_one_in_the_script():
+    few = sparse(0, 4, 4, 4, 7)
+    found = decide(*few, reference="a", omnibus=False)
+    assert found.contrasts[0].est == pytest.approx(again(*few), abs=1e-3)
+
+
+def test_effects_with_the_same_levels_are_one():
+    """Each rater has a prompt of their own: which of the two it is changes nothing."""
+    y, arm, rater, _ = both_arms(5, taste=0.0)
+    found = decide(y, arm, rater, [f"p{one}" for one in rater], omnibus=False)
+    assert found.left_out["prompt"] == "its levels are those of the rater effect"
 
 
 def test_refusals():

@@ -89,6 +89,7 @@ def test_changed_answers_changed_links_and_people_from_nowhere_are_noticed(settl
         (participants, {"state": "stopped"}, "the state of 1 person is not the one in which they ended"),
         (participants, {"state": "extra"}, "the state of 1 person is not the one in which they ended"),
         (participants, {"ended_at": 1e9}, "the state of 1 person is not the one in which they ended"),
+        (participants, {"assigned_at": 1.0}, "the assignment of 1 person is not dated as it was"),
         (participants, {"batch": 7}, "the arm of 1 person is not the one that was drawn"),
         (answers, {"latency": 0.1}, "the answers of 1 person are not those with which they finished"),
     ],

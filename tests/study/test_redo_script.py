@@ -5,7 +5,9 @@ import csv
 import json
 import math
 import re
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from filled_studies import filled, opened, template_text
 from made_studies import study_text as made_text
@@ -14,6 +16,7 @@ from redo_case import without_eqlab
 
 import eqlab as api
 from eqlab.benchmarks.eqbench.score import item_score_v1
+from eqlab.benchmarks.rating.pairs import _people_fitted, pair_contrasts
 from eqlab.store.study.participation import Participation
 from eqlab.study.results import redo_script
 from eqlab.study.results.bundle import redo
@@ -151,6 +154,51 @@ def test_nothing_but_ties_is_undefined_here_and_there(tmp_path):
     store.close()
     again = without_eqlab(tmp_path / "out")
     assert (again.wrong, "first place" in again.same) == ([], True)
+
+
+WAYS = {
+    "won by nobody in particular": lambda chance, first, second: chance < 0.5,
+    "won by a": lambda chance, first, second: first == "a" or (second != "a" and chance < 0.5),
+    "won by the first": lambda chance, first, second: True,
+    "won by a where it is first": lambda chance, first, second: first == "a" or chance < 0.5,
+    "won by a where it is first, else lost": lambda chance, first, second: first == "a" or second == "a",
+    "won by a but for one": lambda chance, first, second: (first == "a") != (chance < 0.03),
+    "won by a, mostly": lambda chance, first, second: (first == "a") == (chance < 0.95),
+}
+
+
+@pytest.mark.parametrize("choices", [24, 48, 96, 400])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("arms", "ties", "orders"), [("ab", 0.0, 2), ("ab", 0.3, 2), ("abc", 0.2, 2), ("ab", 0.0, 1)])
+def test_strengths_without_an_end_are_told_neither_here_nor_there(choices, way, arms, ties, orders):
+    """By a linear programme here, by Newton's steps there; whichever has a number, the other has it too."""
+    draw = np.random.default_rng(choices)
+    chosen = []
+    for number in range(choices):
+        first, second = draw.permutation(list(arms))[:2] if orders == 2 else "ab"
+        value = 2 if draw.random() < ties else 1 if WAYS[way](draw.random(), first, second) else 3
+        chosen.append((str(first), str(second), value, f"p{number % 8}", f"r{number % 5}"))
+    assert _told(chosen, arms) == pytest.approx(_found_again(chosen, arms, ties), abs=0.02)
+
+
+def _told(chosen, arms):
+    replies = [
+        SimpleNamespace(
+            key={"arms": [first, second]}, value=value, first_points=(3 - value) / 2, prompt=prompt, rater=who
+        )
+        for first, second, value, prompt, who in chosen
+    ]
+    fit = _people_fitted(replies)[0]
+    estimates = [one.estimate for one in pair_contrasts(replies, "a", len(arms) - 1, 0.05)[0]]
+    return {one.name: one.value for one in (*estimates, *((fit.position,) if fit else ()))}
+
+
+def _found_again(chosen, arms, ties):
+    questions = {str(at): {"arms": one[:2], "prompt": one[3]} for at, one in enumerate(chosen)}
+    rows = [{"trial": str(at), "value": str(one[2] if ties else (one[2] + 1) // 2)} for at, one in enumerate(chosen)]
+    study = {"arms": [[arm, ""] for arm in arms], "analysis": {"reference": "a"}}
+    study["options"] = [["ties", "yes" if ties else "no"]]
+    return {name: value for name, (value, _) in redo_script._pairwise(rows, questions, study).items() if value == value}
 
 
 def test_the_first_version_of_eqbench_is_found_again():

@@ -284,10 +284,7 @@ class Davidson:
             gradient = self.scores(theta, counts) - self.prior * theta
             information = self.information(theta, counts)
             if np.linalg.eigvalsh(information)[0] < 1e-9 * max(1.0, float(np.trace(information))):
-                raise FitError(
-                    "The verdicts cannot identify the strengths.",
-                    "Show each pair in both orders, or fit without the first place's advantage.",
-                )
+                raise self._unidentified(counts)
             step = np.linalg.solve(information, gradient)
             if float(gradient @ step) < 1e-18 * (1 + abs(height)):
                 return theta
@@ -298,6 +295,20 @@ class Davidson:
                     return theta
             theta, height = theta + scale * step, ahead
         raise FitError("The strengths did not converge.", "Give a prior_sd.")
+
+    def _unidentified(self, counts: Floats) -> FitError:
+        if not counts[:, ::2].any():
+            return FitError("The verdicts cannot identify the strengths: all are ties.", "Compare more pairs.")
+        if np.linalg.matrix_rank(self.x) < self.x.shape[1]:
+            return FitError(
+                "The verdicts cannot identify the strengths: a pair was shown in one order only.",
+                "Show each pair in both orders, or fit without the first place's advantage.",
+            )
+        return FitError(
+            "The verdicts cannot identify the strengths: they go so much one way that a strength, or what the first "
+            "place is worth, has no end.",
+            "Compare more pairs.",
+        )
 
 
 def jackknife(model: Davidson, theta: Floats, information: Floats, counts: Any, units: int) -> tuple[Floats, Floats]:

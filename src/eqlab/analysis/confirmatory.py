@@ -22,6 +22,9 @@ from eqlab.core.plural import many
 from eqlab.core.values import dataclass
 
 RATER, PROMPT, REPLY, TASTE = "rater", "prompt", "reply", "taste"
+_WIDEST = 5.0
+"""A standard deviation, in log-odds, beyond which a random effect is taken to have no finite one: there Laplace's
+approximation rises where the likelihood itself falls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,8 @@ def levels_of(
 def _fit(
     values: Sequence[Any], fixed: Mapping[str, Any], levels: Mapping[str, Sequence[Hashable]]
 ) -> tuple[OrdinalFit, dict[str, str]]:
-    """With all effects that the design has, else without prompts, then without replies."""
+    """With all effects that the design has. One that it has and that cannot be estimated is not left out: what is
+    endless about it is that it explains the ratings too well, and without it errors would be too small."""
     left_out: dict[str, str] = {}
     for name, own in levels.items():
         count = len(set(own))
@@ -116,17 +120,27 @@ def _fit(
             left_out[name] = f"{count} levels for {many(len(values), 'rating')}"
     if len(set(levels[REPLY])) == len(set(levels[PROMPT])) and REPLY not in left_out:
         left_out[PROMPT] = "every prompt has one reply"
-    for drop in ((), (PROMPT,), (REPLY,), (PROMPT, REPLY)):
-        chosen = [name for name in levels if name not in left_out and name not in drop]
-        if any(name in left_out for name in drop):
-            continue
-        try:
-            fit = fit_ordinal(list(values), dict(fixed), [RandomEffect(name, levels[name]) for name in chosen])
-        except FitError as error:
-            why = str(error)
-            continue
-        return fit, {**left_out, **dict.fromkeys(drop, why if drop else "")}
-    raise FitError(f"The model of the ratings cannot be fitted: {why}", "Collect more ratings, or merge categories.")
+    chosen: dict[str, Sequence[Hashable]] = {}
+    for name in (name for name in levels if name not in left_out):
+        same = next((other for other, own in chosen.items() if _alike(own, levels[name])), None)
+        if same is None:
+            chosen[name] = levels[name]
+        else:
+            left_out[name] = f"its levels are those of the {same} effect"
+    try:
+        fit = fit_ordinal(list(values), dict(fixed), [RandomEffect(*one) for one in chosen.items()])
+        widest = max(fit.sd, key=fit.sd.__getitem__, default="")
+        if widest and fit.sd[widest] > _WIDEST:
+            raise FitError(f"The spread of the {widest} effect has no finite estimate.")
+    except FitError as error:
+        raise FitError(
+            f"The model of the ratings cannot be fitted: {error.message}", "Collect more ratings, or merge categories."
+        ) from error
+    return fit, left_out
+
+
+def _alike(one: Sequence[Hashable], other: Sequence[Hashable]) -> bool:
+    return len(set(one)) == len(set(other)) == len(set(zip(one, other, strict=True)))
 
 
 def _omnibus(

@@ -298,6 +298,7 @@ def against_tables(
     people = {mark_of(study, person): row for person, row in there.items()}
     erased = {link.mark for link in links if link.kind == "erased"}
     linked = {link.mark for link in links if link.kind == "assigned"}
+    assigned_at = {link.mark: link.at for link in links if link.kind == "assigned"}
     ended = {link.mark for link in links if link.kind in ENDS}
     untold = len(erased) - sum(kind == "erased" for _, kind, _ in told)
     known = [(link, people[link.mark]) for link in links if link.mark in people]
@@ -316,6 +317,10 @@ def against_tables(
         (
             sum(link.kind == "assigned" and link.digest != arm_digest(row) for link, row in known),
             "the arm of {} is not the one that was drawn",
+        ),
+        (
+            sum(row.assigned_at != assigned_at.get(mark, row.assigned_at) for mark, row in people.items()),
+            "the assignment of {} is not dated as it was",
         ),
         (
             sum(_ended_otherwise(link, row, banned) for link, row in known)

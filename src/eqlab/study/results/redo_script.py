@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
+from scipy import optimize, special
 
 Found = dict[str, tuple[float, float]]
 """By name as in result.json: the value, and how far the exported one may lie from it."""
@@ -27,6 +27,8 @@ EXACT, FITTED = 1e-6, 0.02
 """Fitted models may differ a little: two programs climb the same hill in different ways."""
 ENDLESS = 10.0
 """Log-odds beyond which a climb has no top, as where one arm is always best: eqlab tells no number of such a model."""
+WIDEST = 5.0
+"""A standard deviation, in log-odds, beyond which a random effect has none."""
 FEWEST = 5
 """Prompts, or situations, with fewer of which eqlab tells no difference, having no interval for it."""
 
@@ -178,30 +180,40 @@ def _pairwise(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]
     place = {name: index for index, name in enumerate(others)}
     highest = max(int(row["value"]) for row in rows)
     ties = highest == 3 or study["options"] == [] or dict(study["options"]).get("ties", "yes") not in ("no", "false")
-    gaps, outcomes = [], []
-    for row in rows:
-        gap = np.zeros(len(others) + 1)
+    outcomes = np.array([{1: 0, 2: 1 if ties else 2, 3: 2}[int(row["value"])] for row in rows])
+    logits = np.zeros((len(rows), 3, len(others) + 2))  # the last two are the place and ties
+    for own, row in zip(logits, rows, strict=True):
         for arm, sign in zip(questions[row["trial"]]["arms"], (1, -1), strict=True):
             if arm in place:
-                gap[place[arm]] += sign
-        gap[-1] = 1.0
-        gaps.append(gap)
-        outcomes.append({1: 0, 2: 1 if ties else 2, 3: 2}[int(row["value"])])
-    design, given = np.array(gaps), np.array(outcomes)
+                own[:, place[arm]] = sign * HALVES
+    logits[:, :, -2], logits[:, 1, -1] = HALVES, 1.0
+    if 1 not in outcomes:  # nobody tied: no tie can be expected
+        logits, outcomes = logits[:, ::2, :-1], outcomes // 2
     told = [*(f"log-odds, {name} − {reference}" for name in others), "first place"]
-    if not set(outcomes) - {1}:  # nothing but ties
+    if not has_top(logits, outcomes):
         return dict.fromkeys(told, (math.nan, FITTED))
 
     def loss(at: Floats) -> float:
-        half = design @ at[:-1] / 2
-        logits = np.stack([half, np.full_like(half, at[-1] if ties else -np.inf), -half])
-        chosen = logits[given, np.arange(len(given))]
-        return float(np.sum(np.logaddexp.reduce(logits, axis=0) - chosen))
+        heights = logits @ at
+        return float(np.sum(np.logaddexp.reduce(heights, axis=1) - heights[np.arange(len(rows)), outcomes]))
 
-    fit = optimize.minimize(loss, np.zeros(len(others) + 2), method="BFGS").x
-    untold = len({questions[row["trial"]]["prompt"] for row in rows}) < FEWEST and max(abs(fit[:-1])) <= ENDLESS
+    fit = optimize.minimize(loss, np.zeros(logits.shape[2]), method="BFGS").x
+    untold = len({questions[row["trial"]]["prompt"] for row in rows}) < FEWEST
     values = [*(math.nan if untold else float(fit[place[name]]) for name in others), float(fit[len(others)])]
     return {name: (value, FITTED) for name, value in zip(told, values, strict=True)}
+
+
+HALVES = np.array([0.5, 0.0, -0.5])
+"""What a difference of strengths adds to the log-odds that the first wins, of a tie, and that the second wins."""
+
+
+def has_top(logits: Floats, chosen: npt.NDArray[np.int64]) -> bool:
+    """Whether one set of parameters makes what was chosen likeliest: in no direction does it become likelier for ever,
+    or stay as likely, choice by choice (Albert & Anderson 1984). A linear programme looks for such a direction."""
+    ahead = logits[np.arange(len(chosen)), chosen][:, None, :] - logits
+    ahead = np.unique(ahead.reshape(-1, logits.shape[2]), axis=0)
+    endless = -optimize.linprog(-ahead.sum(axis=0), -ahead, np.zeros(len(ahead)), bounds=(-1, 1)).fun > 1e-3
+    return not endless and np.linalg.matrix_rank(ahead) == ahead.shape[1]
 
 
 def _reply(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
@@ -426,7 +438,8 @@ def _above(high: Sequence[float], low: Sequence[float]) -> float:
 
 def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[Sequence[Any]]) -> Floats:
     """Coefficients of `fixed` in P(y ≤ k) = F(θ_k − xβ − Σ u), u normal by level of each effect; maximum likelihood
-    with Laplace's approximation (Tutz & Hennevogl 1996). An effect whose every level has one rating is left out."""
+    with Laplace's approximation (Tutz & Hennevogl 1996). An effect whose every level has one rating is left out. NaN
+    where some effect's spread has no end, as with few ratings."""
     codes = np.unique(values, return_inverse=True)[1]
     used = [one for one in effects if len(set(one)) < len(one)]
     columns, group = [], []
@@ -447,7 +460,7 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
 
         def parts(u: Floats) -> tuple[float, Floats, Floats]:
             eta = base + z @ (sd * u)
-            upper, lower = stats.logistic.cdf(theta[codes + 1] - eta), stats.logistic.cdf(theta[codes] - eta)
+            upper, lower = special.expit(theta[codes + 1] - eta), special.expit(theta[codes] - eta)
             height = float(-np.log(np.maximum(upper - lower, 1e-300)).sum() + 0.5 * u @ u)
             bend = upper * (1 - upper) + lower * (1 - lower)
             return height, sd * (z.T @ (1 - upper - lower)) + u, bend
@@ -486,8 +499,15 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
                 break
         return fit
 
-    fit = min((lowest(spread) for spread in (-0.7, -3.0)), key=lambda one: float(one.fun))
+    wide, narrow = map(lowest, (-0.7, -3.0))
+    if _widest(wide.x[cuts + slopes :]) > WIDEST:  # ever wider, it explains the ratings ever better
+        return np.full(slopes, math.nan)
+    fit = narrow if narrow.fun < wide.fun and _widest(narrow.x[cuts + slopes :]) <= WIDEST else wide
     return np.asarray(fit.x[cuts : cuts + slopes])
+
+
+def _widest(spreads: Floats) -> float:
+    return float(np.exp(spreads).max(initial=0.0))
 
 
 if __name__ == "__main__":
