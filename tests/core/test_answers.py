@@ -1,3 +1,5 @@
+from msgspec.structs import replace
+
 from eqlab.core.answers import Answer, final, replaced
 
 
@@ -8,6 +10,13 @@ def attempt(number, status):
 def test_the_first_good_attempt_counts():
     attempts = [attempt(3, "ok"), attempt(1, "unparseable"), attempt(2, "ok")]
     assert final(attempts).attempt == 2
+
+
+def test_of_a_person_the_last_good_attempt_counts():
+    """They may change an answer; reports told the one that they had taken back."""
+    attempts = [replace(attempt(number, status), subject="person:p") for number, status in ((1, "ok"), (2, "ok"))]
+    assert final(attempts).attempt == 2
+    assert final([*attempts, replace(attempts[0], attempt=3, status="error")]).attempt == 2
 
 
 def test_without_a_good_one_the_last_that_was_answered_counts():

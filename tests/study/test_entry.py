@@ -9,6 +9,7 @@ from small_study import small_design, take
 from sqlalchemy import select
 from web_case import PROLIFIC, SECRET, enter, fill, resume, rows, walk
 
+from eqlab.core.answers import final
 from eqlab.core.moves import Arrival, FilledPage
 from eqlab.core.study import Checks, Panel
 from eqlab.store.schema import answers, arrivals, events, panel_ids, participants, places, tombstones
@@ -594,6 +595,21 @@ def test_an_answer_can_be_changed_until_the_page_after_and_both_are_kept(make_si
     client.post("/s/small/page", data=late)  # the page after has been answered
     (person,) = read_participants(participation).people
     assert next(one.values["rating"] for one in person.counted if one.kind == "trial") == 3
+
+
+def test_reports_tell_the_answers_that_people_have_not_taken_back(make_participation):
+    """`study analyze` told them, and `report`, `compare` and calibrations what had been there before."""
+    participation = make_participation(size=3, attention=0)
+    for name in "abc":
+        person = participation.admit(Arrival(name, "en"))
+        view = take(participation, person, until="trial")
+        while view.step.kind == "trial":
+            participation.save(person, view.number, 1, {"rating": 1})
+            participation.make([FilledPage(person, view.number, 1, {"rating": 3}, correct=True)])
+            view = participation.look(person)
+    store = participation.store
+    answered = [one for one in store.scored(participation.design.run.id, "people", "rating") if one.attempts]
+    assert [final(one.attempts).values["rating"] for one in answered] == [3] * 9
 
 
 def test_an_answer_cannot_be_changed_without_end(make_site):

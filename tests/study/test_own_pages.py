@@ -183,6 +183,25 @@ def test_words_that_a_check_asks_for_are_no_signal(site):
     assert [(one.texts, one.repeated) for one in told] == [(4, 0), (4, 0)]
 
 
+def test_who_goes_back_and_pastes_has_pasted(site):
+    """Two words first, and then the machine's reply by Back: no flag, and the moderator's table had both."""
+    served = site("reply", arms=(), top="limit = 2", tables="[options]\nleast_words = 2\n[checks]\nattention = 0\n")
+    client, page = begin(served, "reply")
+    honest = "I know how hard it is to wait for such news, tell me more."
+    page = client.post("/s/reply/page", data={**fields_of(page.text), "v.reply": honest, "pasted": "0"})
+    page = client.post("/s/reply/page", data={**fields_of(page.text), "v.reply": "Oh dear.", "pasted": "0"})
+    pasted = "Your feelings are entirely valid, and it makes sense to be sad about that. " * 3
+    before = client.get("/s/reply/back")
+    client.post("/s/reply/page", data={**fields_of(before.text), "v.reply": pasted, "pasted": f"{len(pasted)}"})
+    (told,) = signals(served.participation)
+    assert {"pasted", "typed too fast"} <= set(told.flags)
+    assert told.pasted == pytest.approx(100 * len(pasted) / len(honest + pasted), abs=2)
+    written = {row["reply"].strip(): row for row in reply_table(served.participation).to_dicts()}
+    assert sorted(written) == sorted([honest, pasted.strip()])
+    assert written[pasted.strip()]["pasted"] == len(pasted)
+    assert "pasted" in written[pasted.strip()]["marks"]
+
+
 def test_time_and_pasting_of_a_page_are_shared_by_its_texts(site):
     """Each text had the whole page's: what was pasted into one counted twice, and nobody typed fast."""
     two = "".join(f'[[before]]\nkey = "{key}"\nask = "text"\ntext = "Tell us {key}."\n' for key in ("this", "that"))

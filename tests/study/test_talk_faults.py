@@ -582,6 +582,21 @@ def test_who_deletes_is_told_of_the_machine_and_the_code_however_often_they_ask(
             assert "return your submission" not in told.text
 
 
+@pytest.mark.parametrize("state", ["banned", "returned", "erased"])
+def test_whose_talk_is_ended_by_others_still_has_the_help_line_and_is_told(state, tmp_path, server):
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server, untold(tmp_path, server)) as site:
+        person = site.person().begin().say("Hello.", 40).until_answered()
+        if state == "erased":
+            erase_person(site.participation, one(site).person)
+        else:
+            site.participation.send_away(one(site).person, state, "ada")
+        for told in (person.client.get("/s/talk/page"), person.client.get("/s/talk?PID=p-1")):
+            assert HELP in told.text
+            assert (MACHINE in told.text and "this is what it was about" in told.text) == (state != "erased")
+        assert HELP in person.client.get("/s/talk/nothing").text
+
+
 def test_consent_says_that_it_is_a_machine(tmp_path, server):
     with talking(tmp_path, server) as site:
         assert MACHINE in site.person().text

@@ -101,12 +101,22 @@ def outcomes(attempts: Iterable[Answer]) -> Iterator[tuple[str, str]]:
     return ((answer.status, answer.finish) for answer in attempts)
 
 
+def standing(attempts: Iterable[Answer]) -> list[Answer]:
+    """In their order. People may change an answer, and what they took back stays in the store: of a person's good
+    attempts the last one alone."""
+    ordered = sorted(attempts, key=attrgetter("attempt"))
+    if len(ordered) > 1 and ordered[0].subject.startswith(PERSON):
+        return [answer for answer in ordered if answer.status == "ok"][-1:] or ordered
+    return ordered
+
+
 def final(attempts: Iterable[Answer]) -> Answer | None:
-    """The attempt that counts: the first good one, else the last that was answered, else the last."""
+    """The attempt that counts: of those that stand the first good one, else the last that was answered, else the
+    last."""
     answers = tuple(attempts)
     if len(answers) == 1:  # as most are
         return answers[0]
-    ordered = sorted(answers, key=attrgetter("attempt"))
+    ordered = standing(answers)
     for answer in ordered:
         if answer.status == "ok":
             return answer

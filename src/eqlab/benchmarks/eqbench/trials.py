@@ -21,7 +21,7 @@ from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.eqbench import short
 from eqlab.benchmarks.eqbench.items import Question
 from eqlab.benchmarks.eqbench.score import EqBenchOptions, EqBenchRules
-from eqlab.core.answers import Answer, Status, final
+from eqlab.core.answers import Answer, Status, final, standing
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form, Scale
@@ -505,7 +505,7 @@ def choose(scored: Scored, rules: EqBenchRules) -> Chosen:
     """The first complete attempt; without one the last that can be used in part. Of what was cut off nothing counts."""
     asked_twice = scored.trial.condition == "revision" and scored.trial.mode == "text"
     partial: tuple[Answer, Scores] | None = None
-    for attempt in sorted(scored.attempts, key=lambda answer: answer.attempt):
+    for attempt in standing(scored.attempts):
         if not (attempt.answered and attempt.whole):
             continue
         scores = read_answer(scored.trial, attempt, rules)

@@ -232,11 +232,7 @@ class Answering:
                 return Saved(who.person, "refused", wrong)
             took, possible = self._took(who, page)
             self._changes.answer(self._answer(page, trial, page.attempt, took))
-            away = round(max(0.0, page.away), 1)
-            more: dict[str, Any] = {"away": away if took is None else min(away, took)}
-            written = any(isinstance(field, Writing) for field in trial.form.fields)
-            more |= {"pasted": page.pasted} if page.pasted or (written and page.pasted is not None) else {}
-            more |= {} if possible else {"impossible": True}
+            more = _worked(page, trial, took) | ({} if possible else {"impossible": True})
         else:
             more = {"away": 0.0}
         self._changes.note(who.person, "saved", page=page.number, attempt=page.attempt, **more)
@@ -347,7 +343,9 @@ class Answering:
             return Saved(who.person, "again")
         attempt = given[0] + 1
         self._changes.answer(self._answer(page, trial, attempt, None))
-        self._changes.note(who.person, "corrected", page=page.number, attempt=attempt)
+        took, _ = self._took(who, page)
+        more = _worked(page, trial, took) | ({} if took is None else {"seconds": round(took, 3)})
+        self._changes.note(who.person, "corrected", page=page.number, attempt=attempt, **more)
         return Saved(who.person, "saved")
 
     def reconsider(self, who: Person) -> None:
@@ -427,6 +425,14 @@ class Answering:
 def took_one_of(others: Iterable[str], panel_hash: str | None, known: Mapping[tuple[str, str], str]) -> bool:
     """Whether somebody took part in another study after which this one is not for them."""
     return any((other, panel_hash) in known for other in others)
+
+
+def _worked(page: FilledPage, trial: Trial, took: float | None) -> dict[str, Any]:
+    """How somebody worked on a page, as its event tells."""
+    away = round(max(0.0, page.away), 1)
+    told: dict[str, Any] = {"away": away if took is None else min(away, took)}
+    written = any(isinstance(field, Writing) for field in trial.form.fields)
+    return told | ({"pasted": page.pasted} if page.pasted or (written and page.pasted is not None) else {})
 
 
 def may_correct(steps: Sequence[Step], step: int, first: int) -> bool:

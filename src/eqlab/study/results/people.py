@@ -113,8 +113,8 @@ class Signals:
 def signals(participation: Participation) -> list[Signals]:
     """Of everybody who answered a page, in the order of arrival."""
     participants = read_participants(participation)
-    counted = _pasted(participants)
-    texts = {person.person: list(_texts(person, counted)) for person in participants.people}
+    work = _Work(participants)
+    texts = {person.person: list(_texts(person, work)) for person in participants.people}
     every = [reply for text in texts.values() for reply in text]
     marks = dict(zip(map(id, every), moderation_marks(every, 0), strict=True))
     models = _model_replies(participation) if every else {}
@@ -123,8 +123,10 @@ def signals(participation: Participation) -> list[Signals]:
         replies = texts[person.person]
         found = {mark for reply in replies for mark in marks[id(reply)]}
         rates = [len(reply.reply) / max(reply.seconds, 0.1) for reply in replies if reply.seconds is not None]
-        time = sum(one.seconds or 0.0 for one in person.given)
-        hidden = sum(one.away for one in person.given) / time if time else None
+        changes = [change for one in person.counted for change in work.changes(person, one.page)]
+        time = sum(one.seconds or 0.0 for one in person.given) + sum(one.get("seconds", 0.0) for one in changes)
+        away = sum(one.away for one in person.given) + sum(one.get("away", 0.0) for one in changes)
+        hidden = away / time if time else None
         alike = max(
             (likeness(reply.reply, said) for reply in replies for said in models.get(reply.prompt, ())), default=None
         )
@@ -164,7 +166,40 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def _texts(person: Participant, pasted: Mapping[tuple[Any, Any, Any], int]) -> Iterator[WrittenReply]:
+class _Work:
+    """How people worked on a page, changes of its answer included: who goes back and pastes has pasted."""
+
+    def __init__(self, participants: Participants) -> None:
+        self._events: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
+        self._turns: dict[tuple[Any, Any, float], int] = {}
+        for event in participants.events:
+            told = event.detail
+            if event.kind in ("saved", "corrected"):
+                where = event.person, told.get("page")
+                self._events.setdefault(where, []).append({**told, "changed": event.kind == "corrected"})
+            elif "pasted" in told:
+                self._turns[event.person, told.get("turn"), round(event.at, 3)] = int(told["pasted"])
+
+    def changes(self, person: Participant, page: int) -> list[Mapping[str, Any]]:
+        return [told for told in self._events.get((person.person, page), ()) if told["changed"]]
+
+    def seconds(self, person: Participant, page: int) -> float | None:
+        """None where somebody's time is not known."""
+        first = next((one.seconds for one in person.given if one.page == page), None)
+        every = [first, *(told.get("seconds") for told in self.changes(person, page))]
+        known = [one for one in every if one is not None]
+        return sum(known) if len(known) == len(every) else None
+
+    def pasted(self, person: Participant, page: int) -> int | None:
+        """Characters; None where no script counted them."""
+        every = [told["pasted"] for told in self._events.get((person.person, page), ()) if "pasted" in told]
+        return sum(every) if every else None
+
+    def pasted_in_turn(self, person: Participant, turn: int, at: float) -> int | None:
+        return self._turns.get((person.person, turn, round(at, 3)))
+
+
+def _texts(person: Participant, work: _Work) -> Iterator[WrittenReply]:
     """What somebody wrote of their own in longer fields, of answers that count, and in talks: not the words that checks
     tell everybody to write. A talk's turns have no time of their own."""
     for one in person.counted:
@@ -172,34 +207,19 @@ def _texts(person: Participant, pasted: Mapping[tuple[Any, Any, Any], int]) -> I
             continue
         fields = [field.key for field in one.trial.form.fields if isinstance(field, Writing) and field.long]
         said = [text for key in fields if isinstance(text := one.values.get(key), str) and text.strip()]
-        count = pasted.get((person.person, one.page, one.attempt))
+        count, time = work.pasted(person, one.page), work.seconds(person, one.page)
         prompt = one.trial.items[0] if one.trial.items else one.trial.id
         shown = f"{one.trial.key.get('situation', '')} {one.trial.key.get('utterance', one.trial.stimulus)}"
         for text in said:  # time and pasting are known of the page: each text has its part of them
             share = len(text) / sum(map(len, said))
-            seconds = None if one.seconds is None else one.seconds * share
+            seconds = None if time is None else time * share
             yield WrittenReply(
                 person.person, prompt, shown, text, seconds, None if count is None else round(count * share)
             )
     for turn in talk_rows([person]):
         if turn["by"] == "person" and str(turn["text"]).strip():
-            count = pasted.get((person.person, turn["turn"], round(turn["at"].timestamp(), 3)))
+            count = work.pasted_in_turn(person, turn["turn"], turn["at"].timestamp())
             yield WrittenReply(person.person, str(turn["talk"]), "", str(turn["text"]), pasted=count)
-
-
-def _pasted(participants: Participants) -> dict[tuple[Any, Any, Any], int]:
-    """Characters that were pasted, by person, page and attempt; in talks by person, turn and moment."""
-    found: dict[tuple[Any, Any, Any], int] = {}
-    for event in participants.events:
-        if "pasted" in event.detail:
-            told = event.detail
-            where = (
-                (told.get("page"), told.get("attempt"))
-                if event.kind == "saved"
-                else (told.get("turn"), round(event.at, 3))
-            )
-            found[event.person, *where] = int(told["pasted"])
-    return found
 
 
 def _model_replies(participation: Participation) -> dict[str, list[str]]:
@@ -338,19 +358,19 @@ def reply_table(participation: Participation) -> "pl.DataFrame":
     import polars as pl
 
     participants = read_participants(participation)
-    pasted = _pasted(participants)
+    work = _Work(participants)
     rows: list[dict[str, Any]] = []
     written: list[WrittenReply] = []
     least = 0
     for person in participants.people:
-        for one in person.given:
+        for one in person.counted:
             if one.kind != "trial" or not isinstance(one.values.get(KEY), str):
                 continue
             key, reply = one.trial.key, one.values[KEY]
-            count = pasted.get((person.person, one.page, one.attempt))
+            count, seconds = work.pasted(person, one.page), work.seconds(person, one.page)
             least = max((f.least_words for f in one.trial.form.fields if isinstance(f, Writing)), default=least)
             said = f"{key['situation']} {key['utterance']}"
-            written.append(WrittenReply(person.person, one.trial.items[0], said, reply, one.seconds, count))
+            written.append(WrittenReply(person.person, one.trial.items[0], said, reply, seconds, count))
             rows.append(
                 {
                     "use": "",
@@ -358,7 +378,7 @@ def reply_table(participation: Participation) -> "pl.DataFrame":
                     "utterance": key["utterance"],
                     "reply": reply,
                     "words": len(reply.split()),
-                    "seconds": one.seconds,
+                    "seconds": seconds,
                     "pasted": count,
                     "person": person.person,
                     "arm": ARM,

@@ -199,7 +199,6 @@ class ToldAtEnd:
 
     machine: str
     debrief: list[Block]
-    help: str
 
 
 def told_at_end(study: Study, *, assigned: bool) -> ToldAtEnd | None:
@@ -207,7 +206,7 @@ def told_at_end(study: Study, *, assigned: bool) -> ToldAtEnd | None:
     if study.talk is None or not assigned:
         return None
     terms = study.talk
-    return ToldAtEnd(terms.machine if terms.told == "debrief" else "", blocks(study.debrief), terms.help)
+    return ToldAtEnd(terms.machine if terms.told == "debrief" else "", blocks(study.debrief))
 
 
 # -- the page ------------------------------------------------------------------------------------------------------
