@@ -156,6 +156,14 @@ def test_nothing_but_ties_is_undefined_here_and_there(tmp_path):
     assert (again.wrong, "first place" in again.same) == ([], True)
 
 
+def test_what_nobody_could_be_scored_in_ends_without_a_number_and_without_a_trace():
+    zeros = [{"person": "p", "trial": "t", "scale": scale, "value": "0"} for scale in "abcd"]
+    asked = {"t": {"reference": dict.fromkeys("abcd", 5)}}
+    assert redo_script._eqbench(zeros, asked, {"options": []}) == {}
+    alone = redo_script.mixed_logit(np.array([1, 2, 3]), np.array([[0.0], [1.0], [1.0]]), [["a", "b", "c"]])
+    assert alone.shape == (1,)
+
+
 WAYS = {
     "won by nobody in particular": lambda chance, first, second: chance < 0.5,
     "won by a": lambda chance, first, second: first == "a" or (second != "a" and chance < 0.5),

@@ -96,6 +96,9 @@ def test_who_stops_for_pay_is_not_asked_to_return_and_is_approved(tmp_path, serv
         paid = replace(design, study=replace(design.study, pay=Pay(reward=2.0, fee=0.5)))
         rooms = read_places(site.participation.store, design.study.id)
         cost = summarise(paid, read_participants(site.participation), rooms, 0.0).budget
+        stops.client.post("/s/talk/stop", data={"what": "delete"})
+        later = approvals(site.participation, SECRET, tmp_path / "ids.csv")
+    assert [one.state for one in later] == ["declined", "erased", "unknown"]
     assert cost.spent == 3.0  # the one who stopped is paid like those who complete
     assert cost.expected == 3.0 * (1 + len(rooms))
     assert [(one.state, one.advice, one.code) for one in found] == [

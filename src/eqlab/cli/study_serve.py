@@ -233,7 +233,7 @@ def _serve(
     ways = tellers(*tell)
     for text, design in designs:
         create_study(store, design, text, version("eqlab"), provenance({}))
-    cleaner = Cleaner(store.engine)
+    cleaner = Cleaner(store)
     studies = [ServedStudy(Participation(store, design), cleaner=cleaner) for _, design in designs]
     watch = AlertWatch(studies, *ways) if ways and not quiet else None
 

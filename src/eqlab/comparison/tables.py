@@ -84,7 +84,7 @@ def _standings(comparison: Comparison) -> Table:
     several = len(comparison.verdict.ranked) > 1
     joint = any(one.jointly for one in comparison.verdict.ranked)
     again = any(spread.variation is not None for spread in comparison.spreads.values())
-    counted = any(len(entry.items) != entry.score.n for entry in comparison.entries)  # else n says it
+    counted = any(entry.items and len(entry.items) != entry.score.n for entry in comparison.entries)  # else n says it
     repeated = any(entry.asked > 1 for entry in comparison.entries)
     lost = [status for status in OUTCOMES[1:] if any(entry.counts.get(status) for entry in comparison.entries)]
     bounded = any(one.contender.lost for one in comparison.verdict.standings)
@@ -97,7 +97,7 @@ def _standings(comparison: Comparison) -> Table:
         row += [entry.name, entry.score]
         row += [standing.contender.certain, _certain_best(standing.contender)] if bounded else []
         row += [measured[1].get(entry.name)] if measured else []
-        row += [len(entry.items)] if counted else []
+        row += [len(entry.items) or None] if counted else []
         row += [entry.asked] if repeated else []
         row += [entry.counts.get(status, 0) for status in lost]
         spread = comparison.spreads[entry.name]

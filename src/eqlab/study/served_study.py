@@ -11,12 +11,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
-from sqlalchemy import Engine
-
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import Move, Saved, Unknown, View
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
+from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import LEFT_BEHIND, Erasure, clean_up, erase, erased_lately
 from eqlab.study.kinds import kind_of
@@ -55,7 +54,7 @@ class ServedStudy:
         """`models` by arm: to be asked instead of the study's own, where people talk with models. Studies of one store
         share a `cleaner`."""
         self.participation = participation
-        self.cleaner = cleaner or Cleaner(participation.store.engine)
+        self.cleaner = cleaner or Cleaner(participation.store)
         self.design = participation.design
         self.study = participation.study
         postgresql = participation.store.engine.dialect.name == "postgresql"
@@ -124,8 +123,8 @@ class Cleaner:
     at the moment, it is tried again until nothing is left. Saves wait for it only while SQLite's file is written anew;
     people who delete at the same time share it, and it rests between."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._thread = ThreadPoolExecutor(1, "eqlab-served-clean")
         self._together = _Together(self._thread, self._clean)
         self._unclean: set[Erasure] = set()
@@ -170,7 +169,7 @@ class Cleaner:
         time.sleep(max(0, rest))
         began = time.monotonic()
         try:
-            clean = clean_up(self._engine, sorted(self._unclean, key=lambda erasure: erasure.person))
+            clean = clean_up(self._store, sorted(self._unclean, key=lambda erasure: erasure.person))
         except StoreError as error:  # a server that is away takes them along
             facts = {"why": error.message}
             _log.warning("traces of who was erased are still in the database's files", extra={"facts": facts})

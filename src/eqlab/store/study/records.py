@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import field
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
@@ -108,6 +108,12 @@ def people_by_hash(store: Store, study: str) -> dict[str, tuple[State, str | Non
     return found
 
 
+def erased_marks(store: Store, study: str) -> frozenset[str]:
+    """What remains of the panel ids of everybody who was erased."""
+    with reading(store.engine) as connection:
+        return frozenset(connection.execute(select(tombstones.c.hash).where(tombstones.c.study_id == study)).scalars())
+
+
 def answers_of(store: Store, run: str, person: str) -> Sequence[Any]:
     """What one person answered, earlier attempts first."""
     own = (answers.c.run_id == run) & (answers.c.subject == f"{PERSON}{person}")
@@ -177,7 +183,7 @@ def erase_cleanly(
     room on the disk."""
     erasure = erase(participation, person, by, who)
     try:
-        return erasure.gone, clean_up(participation.store.engine, [erasure])
+        return erasure.gone, clean_up(participation.store, [erasure])
     except StoreError:  # erased they are
         return erasure.gone, False
 
@@ -208,10 +214,10 @@ def erased_lately(participation: Participation, within: float = 7 * 86_400) -> b
         return connection.execute(query.limit(1)).first() is not None
 
 
-def clean_up(engine: Engine, erasures: Sequence[Erasure]) -> bool:
+def clean_up(store: Store, erasures: Sequence[Erasure]) -> bool:
     """Whether nothing of these people is left in the database's own files. It takes about as long for many as for
     one."""
-    return scrub(engine, answers=any(erasure.answers for erasure in erasures))
+    return scrub(store.engine, answers=any(erasure.answers for erasure in erasures))
 
 
 @despite_deadlock

@@ -22,8 +22,8 @@ from eqlab.core.values import dataclass
 from eqlab.data.files import write_whole
 from eqlab.runs.judge import run_replies
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.records import people_by_hash
-from eqlab.study.panels import ending_of, one_spelling, panel_hash, read_panel_id
+from eqlab.store.study.records import erased_marks, people_by_hash
+from eqlab.study.panels import ending_of, one_spelling, panel_hash, read_panel_id, tombstone
 from eqlab.study.results.export import talk_rows
 from eqlab.study.results.participants import Participant, Participants, read_participants
 from eqlab.tables.data import FORMULA, safe_csv
@@ -277,7 +277,7 @@ _ADVICE = {
 class Approval:
     panel_id: str
     state: str
-    """As in the exports, or `unknown`."""
+    """As in the exports; `erased` or `unknown` for who is in none."""
     advice: str
     code: str
     """The completion code that this person was shown."""
@@ -287,6 +287,7 @@ def approvals(participation: Participation, secret: bytes, path: Path, column: s
     """The panel's own list of ids, held against the store with the server's secret: ids that come out are ids that went
     in."""
     known = people_by_hash(participation.store, participation.study.id)
+    erased = erased_marks(participation.store, participation.study.id)
     panel = participation.study.panel
     found = []
     for panel_id in _ids(path, column or panel.person, bool(column)):
@@ -295,7 +296,8 @@ def approvals(participation: Participation, secret: bytes, path: Path, column: s
             continue
         here = known.get(panel_hash(secret, panel_id))
         if here is None:
-            found.append(Approval(panel_id, "unknown", "look at it", ""))
+            gone = tombstone(secret, participation.study.id, panel_id) in erased
+            found.append(Approval(panel_id, "erased" if gone else "unknown", "look at it", ""))
             continue
         state, arm = here
         ending = ending_of(participation.study, state, assigned=arm is not None)

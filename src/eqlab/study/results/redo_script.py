@@ -295,7 +295,7 @@ def _eqbench(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any])
             away = [abs(value / tenth - questions[trial]["reference"][name]) for name, value in own.items()]
             lost = sum(away) if shares else 0.7477 * sum(map(_cost, away))
             scores.setdefault(person, []).append(10 * (10 - lost))
-    return {HEADLINE: (fmean(map(fmean, scores.values())), 1e-3)}
+    return {HEADLINE: (fmean(map(fmean, scores.values())), 1e-3)} if scores else {}
 
 
 def _cost(away: float) -> float:
@@ -477,7 +477,7 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
                     break
                 share /= 2
             u, (height, slope, bend) = u - share * move, new
-            if np.abs(move).max() < 1e-9:
+            if np.abs(move).max(initial=0.0) < 1e-9:
                 break
         mode = u
         curve = (sd[:, None] * (z.T * bend)) @ (z * sd) + np.eye(len(u))
