@@ -23,6 +23,17 @@ def test_a_file_is_replaced_in_one_step(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask  # a file to pass on follows the umask
 
 
+def test_only_what_must_last_takes_the_place_of_an_old_file(tmp_path, monkeypatch):
+    """A file system may then put it on the disk at once, and a site of thousands of pages would wait for that."""
+    taken, real = [], Path.replace
+    monkeypatch.setattr(Path, "replace", lambda part, path: (taken.append(path.exists()), real(part, path))[1])
+    path = tmp_path / "page.html"
+    for durable in (False, False, True):
+        write_whole(path, f"{durable}", durable=durable)
+        assert path.read_text() == f"{durable}"
+    assert taken == [False, False, True]
+
+
 def half(path, failure):
     with whole_file(path) as file:
         file.write(b"half of it")

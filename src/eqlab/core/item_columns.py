@@ -2,6 +2,7 @@
 to another process. A benchmark with very many answers makes its items so; everybody else may read them as a sequence of
 items, or one field of all of them (`core.results.field_of`)."""
 
+import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -185,7 +186,7 @@ def packed_column(column: Sequence[Any]) -> Sequence[Any]:
     if isinstance(column, array):
         return [None, column.typecode, column.tobytes()]
     if isinstance(column, Repeated):
-        values = msgspec.msgpack.encode(column.values, enc_hook=plain)
+        values = _compressed(msgspec.msgpack.encode(column.values, enc_hook=plain))
         return [values, column.places.typecode, column.places.tobytes()]
     return [None, "", column]
 
@@ -200,9 +201,16 @@ def unpacked_column(packed: Sequence[Any]) -> Sequence[Any]:
 
 
 @lru_cache(maxsize=64)
+def _compressed(values: bytes) -> bytes:
+    """Once for all models that were asked the same: their items' names and titles are most of what is kept."""
+    return zlib.compress(values, 1)
+
+
+@lru_cache(maxsize=64)
 def _unpacked_values(packed: bytes) -> list[Any]:
     """Read once for all models that were asked the same."""
-    return [tuple(value) if isinstance(value, list) else value for value in msgspec.msgpack.decode(packed)]
+    values = msgspec.msgpack.decode(zlib.decompress(packed))
+    return [tuple(value) if isinstance(value, list) else value for value in values]
 
 
 def plain(value: Any) -> Any:

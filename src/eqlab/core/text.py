@@ -7,6 +7,7 @@ import math
 import unicodedata
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from eqlab.core.results import AMONG_REPLIES, FEWEST, STANDS_ABOVE, Estimate, ItemScore, Norms, Result
@@ -157,6 +158,7 @@ def place_sentences(who: str, result: Result) -> Iterator[str]:
         yield percentile_sentence(arm, place, AMONG_REPLIES)
 
 
+@lru_cache(maxsize=16)
 def utc(timestamp: float) -> str:
     return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

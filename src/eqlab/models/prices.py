@@ -17,6 +17,7 @@ from typing import Any
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Seated
+from eqlab.core.environment import version_of
 from eqlab.core.errors import DataError
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
 from eqlab.core.toml_file import Notes, Section
@@ -117,7 +118,6 @@ def _shipped() -> tuple[Price, ...]:
 @cache
 def _litellm() -> tuple[Mapping[str, Any], str]:
     """litellm's table as it lies in its package: loading litellm itself takes seconds."""
-    from importlib.metadata import PackageNotFoundError, version
     from importlib.util import find_spec
 
     import orjson
@@ -127,8 +127,8 @@ def _litellm() -> tuple[Mapping[str, Any], str]:
         return {}, ""
     try:
         table = orjson.loads((Path(spec.submodule_search_locations[0]) / _LITELLM_FILE).read_bytes())
-        return (table if isinstance(table, dict) else {}), version("litellm")
-    except (OSError, ValueError, PackageNotFoundError):
+        return (table if isinstance(table, dict) else {}), version_of("litellm")
+    except (OSError, ValueError):
         return {}, ""
 
 

@@ -82,7 +82,7 @@ class KeptScores:
             "AND stamp = ?", (*key, _stamp(stamp)),
         )  # fmt: skip
         try:
-            return Kept(*unpacked(zlib.decompress(found[0][1])), bool(found[0][0])) if found else None
+            return Kept(*unpacked(found[0][1]), bool(found[0][0])) if found else None
         except (zlib.error, msgspec.MsgspecError, LookupError, TypeError, ValueError, AttributeError):
             return None  # damaged: it is scored, and kept, again
 
@@ -92,7 +92,7 @@ class KeptScores:
             items, bare = ItemColumns.of(result.items), _without_items(result)
             packed = _packed(items, bare, texts or {})
             if _comes_back(packed, items, bare, result, texts or {}):
-                values = (*key, _stamp(stamp), looked, zlib.compress(packed, 1))
+                values = (*key, _stamp(stamp), looked, packed)
                 self._do("REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
     def _do(self, query: str, values: Sequence[Any]) -> list[Any]:
