@@ -12,7 +12,8 @@ import msgspec
 
 from eqlab.comparison.contender import arms, item_means, rater, subject_name
 from eqlab.core.errors import EqlabError
-from eqlab.core.results import AMONG_REPLIES, ItemScore, Result, field_of
+from eqlab.core.item_columns import ItemColumns
+from eqlab.core.results import AMONG_REPLIES, Result, field_of
 from eqlab.core.runs import PEOPLE
 from eqlab.core.values import dataclass
 from eqlab.publish.groups import RunRecord, table_key
@@ -23,6 +24,7 @@ from eqlab.store.kept_scores import without_texts as figures_of
 from eqlab.store.reader import Reader, StoredRun
 
 Origin = Literal["published", "submission", "run"]
+_TEXTS = ("title", "text", "values", "reference", "reasons", "shown", "words_absent")
 
 
 @dataclass(frozen=True)
@@ -107,24 +109,8 @@ def without_texts(entry: BoardEntry) -> BoardEntry:
     """Scores only. Words and references of published material are its authors'; so is the name of a character."""
     if entry.texts or not entry.result.items:
         return entry
-    items = tuple(map(_score_only, entry.result.items))
+    items = ItemColumns.of(entry.result.items).without(*_TEXTS)
     return replace(entry, result=replace(entry.result, items=items))
-
-
-def _score_only(item: ItemScore) -> ItemScore:
-    return ItemScore(
-        item.item,
-        item.trial,
-        item.repeat,
-        item.status,
-        item.score,
-        attempts=item.attempts,
-        points=item.points,
-        group=item.group,
-        topics=item.topics,
-        worst=item.worst,
-        cluster=item.cluster,
-    )
 
 
 def store_entries(store: Reader, say_left_out: dict[str, str]) -> Iterator[BoardEntry]:

@@ -27,7 +27,7 @@ from eqlab.comparison.contender import (
 from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
 from eqlab.comparison.scores import MeasuredLines, ScoreLine, measured_lines
 from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.verdict import Verdict, rank
+from eqlab.comparison.verdict import Pair, Verdict, rank
 from eqlab.core.results import Estimate, goodness
 from eqlab.core.text import is_number
 from eqlab.core.values import dataclass
@@ -160,6 +160,18 @@ class Board:
             scores = [entry.item_scores.get(item, np.nan) for item in self.items]
             self._rows[entry.id] = np.array(scores, dtype=float)
         return self._rows[entry.id]
+
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[str, str], Pair]:
+        return {}
+
+    def pair(self, one: str, other: str) -> Pair:
+        """One minus the other, by name; kept until it is asked for the other way round, as neighbours do."""
+        if known := self._pairs.pop((other, one), None):
+            return known.turned()
+        self._pairs[one, other] = self.verdict.pair(one, other)
+        return self._pairs[one, other]
 
 
 def boards(entries: Iterable[BoardEntry], keeper: Callable[[str], Keeper | None] = lambda _: None) -> list[Board]:
