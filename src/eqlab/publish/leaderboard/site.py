@@ -22,7 +22,6 @@ from eqlab.comparison.contender import Lost
 from eqlab.comparison.scores import score_records, score_table, score_types, sort_values
 from eqlab.comparison.verdict import Pair
 from eqlab.core import text
-from eqlab.core.item_columns import ItemColumns, packed_column
 from eqlab.core.results import Estimate, ItemScore, Table, as_dict, field_of
 from eqlab.core.runs import PERSON
 from eqlab.core.values import dataclass
@@ -179,10 +178,7 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, ItemColumns):
-        columns = ItemColumns.of(value).columns
-        return len(value), {name: packed_column(column) for name, column in columns.items()}
-    if isinstance(value, Sequence):
+    if isinstance(value, Sequence):  # items in columns
         return tuple(value)
     raise TypeError(f"a page cannot be known by a {type(value).__name__}")
 

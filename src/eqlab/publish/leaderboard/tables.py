@@ -161,7 +161,6 @@ class Board:
             self._rows[entry.id] = np.array(scores, dtype=float)
         return self._rows[entry.id]
 
-
     @cached_property
     def _pairs(self) -> dict[tuple[str, str], Pair]:
         return {}
