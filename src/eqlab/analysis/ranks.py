@@ -492,10 +492,22 @@ class _Drawn:
     kept: KeptShares
 
 
-@lru_cache(maxsize=2)
+_last_drawn: dict[tuple[object, ...], _Drawn] = {}
+
+
 def _drawn(given: _Given) -> _Drawn:
-    """Kept, because who asks for one claim often asks for the other next, and this is most of the work. Pairs of rows
-    that another table has too are drawn once."""
+    """The last two are kept, because who asks for one claim often asks for the other next, and this is most of the
+    work; not what they were drawn from, which is as large as all pairs."""
+    drawn = _last_drawn.get(given.key)
+    if drawn is None:
+        for key in list(_last_drawn)[:-1]:
+            _last_drawn.pop(key, None)
+        drawn = _last_drawn[given.key] = _draw(given)
+    return drawn
+
+
+def _draw(given: _Given) -> _Drawn:
+    """Pairs of rows that another table has too are drawn once."""
     bootstrap = BootstrapT(given.scores, given.draws, given.seed)
     models, items = len(given.scores), bootstrap.n
     new, floors, parts = np.ones(models, dtype=bool), np.zeros(models, dtype=np.float32), []
@@ -566,7 +578,7 @@ def _known_elsewhere(given: _Given, items: int) -> _Known | None:
 
 @lru_cache(maxsize=1)
 def _shared(given: _Given) -> _Drawn:
-    return _drawn.__wrapped__(given)
+    return _draw(given)
 
 
 @lru_cache(maxsize=2)

@@ -19,6 +19,7 @@ from eqlab.comparison.contender import (
     clusters,
     compared,
     lost_of,
+    own_items,
     settings_of,
     speakers,
     told_apart,
@@ -247,7 +248,7 @@ def _contender(entry: BoardEntry, name: str, why: str) -> Contender:
         return Contender(name, head, entry.item_scores, "", why, bounds=(0.0, 100.0))
     bounds = bounds_of(entry.result, entry.item_scores)
     result = entry.result
-    scores = [item for item in result.items if not item.group]
+    scores = own_items(result)
     lost = None if entry.people or not entry.item_scores else lost_of(scores, result)
     about = (name, head, entry.item_scores, "", why, entry.people, result.baselines, bounds, result.better, lost)
     return Contender(*about, compared(result), speakers(result), clusters(scores))
