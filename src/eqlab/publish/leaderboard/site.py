@@ -551,7 +551,7 @@ def _csv_parts(rows: Iterable[Mapping[str, Any]], schema: Mapping[str, type]) ->
 def _json_parts(rows: Iterable[Mapping[str, Any]], schema: Mapping[str, type]) -> Iterator[bytes]:
     between = b"["
     for some in _batches(rows):
-        yield between + json.dumps(some, ensure_ascii=True).encode()[1:-1]
+        yield between + json.dumps(some, ensure_ascii=True, check_circular=False).encode()[1:-1]
         between = b", "
     yield b"[]" if between == b"[" else b"]"
 
