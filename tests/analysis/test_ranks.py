@@ -1,5 +1,7 @@
 """Many models at once: pairs as one by one, and rank ranges that hold the truth."""
 
+import gc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -193,7 +195,7 @@ def test_ranges_are_those_of_all_draws_and_all_pairs(monkeypatch, models, items,
     """By the definition: every t of every draw, in double precision, stepped down over a model's pairs, or over all.
     Most of them are left out, draw by draw or all draws of a pair together."""
     monkeypatch.setattr(ranks, "_LARGE", large)
-    ranks._drawn.cache_clear()
+    ranks._last_drawn.clear()
     random = np.random.default_rng(models)
     scores = np.round(random.normal(np.linspace(0, 4, models)[:, None], 1.0, (models, items)), 3)
     scores[random.random(scores.shape) < missing] = np.nan
@@ -239,7 +241,7 @@ def test_threads_change_no_range(monkeypatch):
     for threads in (1, 3):
         monkeypatch.setattr("os.cpu_count", lambda threads=threads: threads)
         monkeypatch.setattr("eqlab.analysis.ranks._BLOCK", 16)
-        ranks._drawn.cache_clear()
+        ranks._last_drawn.clear()
         sets = [rank_sets(scores, draws=200, claim=claim) for claim in ("each", "all")]
         found.append([(one.ranges, one.first, one.above.tolist(), one.below.tolist()) for one in sets])
     assert found[0] == found[1]
@@ -262,7 +264,7 @@ def test_shares_that_are_left_out_change_no_range(monkeypatch, items):
         monkeypatch.setattr(ranks, "_LARGE", large)
         monkeypatch.setattr(ranks, "_SAMPLE", sample)
         monkeypatch.setattr(ranks, "_STAGES", stages)
-        ranks._drawn.cache_clear()
+        ranks._last_drawn.clear()
         for claim in ("each", "all"):
             sets = rank_sets(scores, draws=300, first=False, claim=claim)
             found.append((sets.ranges, sets.above.tolist(), sets.below.tolist()))
@@ -297,11 +299,11 @@ def test_rows_of_two_tables_are_drawn_once_and_change_no_range(monkeypatch):
     counted = drawn_numbers(monkeypatch)
     alone = []
     for table in (one, other):
-        ranks._drawn.cache_clear()
+        ranks._last_drawn.clear()
         alone.append(rank_sets(table, draws=200, first=False))
     by_themselves = sum(counted)
     counted.clear()
-    ranks._drawn.cache_clear()
+    ranks._last_drawn.clear()
     ranks._shared.cache_clear()
     together = [rank_sets(table, draws=200, first=False, elsewhere=same) for table in (one, other)]
     assert [found.ranges for found in together] == [found.ranges for found in alone]
@@ -309,12 +311,24 @@ def test_rows_of_two_tables_are_drawn_once_and_change_no_range(monkeypatch):
     assert sum(counted) < 0.8 * by_themselves
 
 
+def test_of_drawn_tables_the_last_two_are_kept_and_not_what_they_were_drawn_from():
+    """A table of thousands took as much memory again for every pair's p, three times over."""
+    ranks._last_drawn.clear()
+    ranks._shared.cache_clear()
+    ranks._upward.cache_clear()
+    for seed in range(3):
+        rank_sets(draw(seed, np.linspace(0, 2, 6), 30), draws=200, first=False)
+    assert len(ranks._last_drawn) == 2
+    gc.collect()
+    assert not [one for one in gc.get_objects() if type(one) is ranks._Given]
+
+
 def test_an_item_that_only_other_rows_have_is_drawn_for_all():
     one = draw(8, np.linspace(0, 3, 12), 30)
     one[:9, 4] = np.nan
     same = np.arange(12) < 9
     shared = rank_sets(one, draws=200, first=False, elsewhere=same)
-    ranks._drawn.cache_clear()
+    ranks._last_drawn.clear()
     assert shared.ranges == rank_sets(one, draws=200, first=False).ranges
 
 
@@ -353,14 +367,14 @@ def test_pairs_that_were_drawn_before_are_not_drawn_again_and_ranges_are_the_sam
         "another item": np.hstack([table, random.normal(0, 1, (61, 1))]),
     }[change]
     counted = drawn_numbers(monkeypatch)
-    ranks._drawn.cache_clear()
+    ranks._last_drawn.clear()
     rank_sets(memory, draws=200, first=False, keeper=keeper)
     whole = sum(counted)
-    ranks._drawn.cache_clear()
+    ranks._last_drawn.clear()
     counted.clear()
     found = rank_sets(now, draws=200, first=False, keeper=keeper)
     again = sum(counted)
-    ranks._drawn.cache_clear()
+    ranks._last_drawn.clear()
     alone = rank_sets(now, draws=200, first=False)
     assert found.ranges == alone.ranges
     assert np.array_equal(found.above, alone.above)

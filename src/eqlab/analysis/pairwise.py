@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,8 @@ def pairwise(matrix: npt.ArrayLike) -> Pairwise:
     centred = np.where(known, scores - np.nanmean(scores, where=known) if known.any() else 0.0, 0.0)
     mask, squared = known.astype(float), centred**2
     models = len(scores)
-    gap, se, p, n = (np.empty((models, models), dtype=kind) for kind in (float, float, float, np.int32))
+    gap, se, p = (np.empty((models, models)) for _ in range(3))
+    n = np.empty((models, models), dtype=_whole_numbers(scores))
 
     def of_some(start: int) -> None:  # each pair once; what is computed on the way stays small
         rows, others = slice(start, start + _BLOCK), slice(start, models)
@@ -112,7 +113,7 @@ def _differing(scores: Floats) -> npt.NDArray[np.integer]:
     for item in range(scores.shape[1]):
         codes[:, item] = np.unique(scores[:, item], return_inverse=True)[1]
     codes = codes.astype(np.int16) if len(scores) < 2**15 else codes
-    differ = np.zeros((len(scores), len(scores)), dtype=np.int32)
+    differ = np.zeros((len(scores), len(scores)), dtype=_whole_numbers(scores))
 
     few = 4 * DIFFER
     first_codes, first_known = np.ascontiguousarray(codes[:, :few]), np.ascontiguousarray(known[:, :few])
@@ -127,6 +128,11 @@ def _differing(scores: Floats) -> npt.NDArray[np.integer]:
 
     in_threads(of_one, range(len(scores)))
     return differ
+
+
+def _whole_numbers(scores: Floats) -> type[np.signedinteger[Any]]:
+    """Wide enough to count items, of which all pairs have a number."""
+    return np.int16 if scores.shape[1] < 2**15 else np.int32
 
 
 def as_matrix(matrix: npt.ArrayLike) -> Floats:

@@ -39,6 +39,8 @@ _BLOCK = 128
 """Models whose t are computed together: with 1,000 draws they stay in the processor's cache."""
 _TOGETHER = 1000
 """Draws of them."""
+_SIDE = 512
+"""Models on each side of a product of one draw: it stays in the cache."""
 _FEWEST_DRAWS = 250
 """Of a thread."""
 _STAGES = 4
@@ -433,11 +435,11 @@ def _above_0(
     left: Float32s, right: Float32s, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]
 ) -> Iterator[npt.NDArray[np.intp]]:
     """(row, later column) of what is above 0 in their product, which is made in parts that stay in the cache."""
-    room = np.empty(_BLOCK * _TOGETHER, dtype=np.float32)
-    for start in range(0, len(rows), _BLOCK):
-        own = left[start : start + _BLOCK]
-        for begin in range(int(np.searchsorted(columns, rows[start])), len(columns), _TOGETHER):
-            others = right[begin : begin + _TOGETHER]
+    room = np.empty(_SIDE * _SIDE, dtype=np.float32)
+    for start in range(0, len(rows), _SIDE):
+        own = left[start : start + _SIDE]
+        for begin in range(int(np.searchsorted(columns, rows[start])), len(columns), _SIDE):
+            others = right[begin : begin + _SIDE]
             product = room[: len(own) * len(others)]
             np.matmul(own, others.T, out=product.reshape(len(own), len(others)))
             row, column = np.divmod(np.flatnonzero(product > 0), len(others))
@@ -490,10 +492,22 @@ class _Drawn:
     kept: KeptShares
 
 
-@lru_cache(maxsize=2)
+_last_drawn: dict[tuple[object, ...], _Drawn] = {}
+
+
 def _drawn(given: _Given) -> _Drawn:
-    """Kept, because who asks for one claim often asks for the other next, and this is most of the work. Pairs of rows
-    that another table has too are drawn once."""
+    """The last two are kept, because who asks for one claim often asks for the other next, and this is most of the
+    work; not what they were drawn from, which is as large as all pairs."""
+    drawn = _last_drawn.get(given.key)
+    if drawn is None:
+        for key in list(_last_drawn)[:-1]:
+            _last_drawn.pop(key, None)
+        drawn = _last_drawn[given.key] = _draw(given)
+    return drawn
+
+
+def _draw(given: _Given) -> _Drawn:
+    """Pairs of rows that another table has too are drawn once."""
     bootstrap = BootstrapT(given.scores, given.draws, given.seed)
     models, items = len(given.scores), bootstrap.n
     new, floors, parts = np.ones(models, dtype=bool), np.zeros(models, dtype=np.float32), []
@@ -564,7 +578,7 @@ def _known_elsewhere(given: _Given, items: int) -> _Known | None:
 
 @lru_cache(maxsize=1)
 def _shared(given: _Given) -> _Drawn:
-    return _drawn.__wrapped__(given)
+    return _draw(given)
 
 
 @lru_cache(maxsize=2)
@@ -607,11 +621,9 @@ def _all_pairs(drawn: _Drawn, found: Pairwise, tested: Flags, by_signs: Flags, a
     place = int(np.ceil(alpha * (1 + bootstrap.draws) - 1))  # (1 + place − 1)/(1 + draws) < α, and not with one more
     if place < 1:
         return np.asarray(certain)
-    size = np.zeros(found.p.shape)
-    size[tested] = -stdtrit(max(bootstrap.n - 1, 1), found.p[tested] / 2)
     while open_pairs.any():
         share = large.bound(open_pairs[large.model, large.other], bootstrap.draws, place)
-        new = open_pairs & (size > bootstrap.t(share))
+        new = open_pairs & (found.p < _p_bound(bootstrap, share))
         if not new.any():
             break
         certain |= new

@@ -48,8 +48,10 @@ def length_view(members: Mapping[str, Result]) -> LengthView:
     found = at_equal_length([reply for own in replies.values() for reply in own], digits)
     if not isinstance(found, EqualLength):
         return LengthView(found)
+    words = {name: 2 ** fmean(reply.doublings for reply in own) for name, own in replies.items()}
+    del replies  # of thousands of models a hundred megabytes
     lines = [
-        LengthLine(name, rank, estimate, members[name].headline, 2 ** fmean(reply.doublings for reply in replies[name]))
+        LengthLine(name, rank, estimate, members[name].headline, words[name])
         for name, estimate, rank in zip(found.subjects, found.scores, rank_ranges(found.pseudo_values), strict=True)
     ]
     lines.sort(key=lambda line: -(line.estimate.value or 0.0))

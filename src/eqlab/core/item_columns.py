@@ -88,6 +88,11 @@ class ItemColumns(Sequence[ItemScore]):
             other._keep(whole.get(place, item) for place, item in enumerate(self._made))
         return other
 
+    def without(self, *fields: str) -> "ItemColumns":
+        """With the defaults of these fields."""
+        columns = ItemColumns.of(self)._columns
+        return ItemColumns(self._count, {name: column for name, column in columns.items() if name not in fields})
+
     def scored_as(self, scores: Sequence[float | None]) -> "ItemColumns":
         """With other scores."""
         whole = {place: structs.replace(item, score=scores[place]) for place, item in self._whole.items()}

@@ -56,7 +56,7 @@ def csv_bytes(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> byte
 
 def _guarded(values: Sequence[Any]) -> list[Any]:
     """Text that a spreadsheet would take for a formula gets a leading apostrophe."""
-    return [f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value for value in values]
+    return [f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value for value in values]
 
 
 def frame(rows: Sequence[Mapping[str, Any]], kind: FrameKind = "polars") -> Any:
@@ -94,6 +94,7 @@ def _flat(columns: Sequence[Column], row: Sequence[Cell]) -> Iterator[tuple[str,
 
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_FORMULA = frozenset(FORMULA)
 
 
 def safe_csv(frame: "pl.DataFrame", *, header: bool = True) -> bytes:

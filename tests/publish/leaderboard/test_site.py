@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -357,6 +358,25 @@ def test_neighbours_are_compared_as_compare_does(entries, files):
     assert f"{gap.low:.2f} to {gap.high:.2f}" in page
     assert first.name in page
     assert second.name in page
+
+
+def test_a_pair_of_neighbours_is_tested_once_and_turned_for_the_other(entries, monkeypatch):
+    (board,) = boards(entries)
+    names = [line.name for line in board.subjects[:6]]
+    direct = [board.verdict.pair(below, above) for above, below in pairwise(names)]
+    tested = []
+    whole = Verdict.pair
+    monkeypatch.setattr(Verdict, "pair", lambda own, *pair: tested.append(pair) or whole(own, *pair))
+    for above, below in pairwise(names):
+        board.pair(above, below)
+    turned = [board.pair(below, above) for above, below in pairwise(names)]
+    assert len(tested) == len(names) - 1
+    assert [_shown(pair) for pair in turned] == [_shown(pair) for pair in direct]
+
+
+def _shown(pair):
+    gap = pair.difference
+    return gap.value, gap.n, gap.se, gap.low, gap.high, pair.separated, pair.why, pair.better and pair.better.name
 
 
 def test_every_ranked_model_stands_at_equal_length_too(entries, files):

@@ -15,7 +15,7 @@ NEAR = 0.05
 SCALED = "scaled to the total"
 """How the note of a reading ends whose points were dealt out in another number than asked for."""
 _REFUSAL = (
-    r"(?i)\b(?:"
+    r"(?i)\b(?=[abei])(?:"  # how they all begin: looked at first, that is twice as fast
     r"I(?:'m| am) (?:sorry|unable|not able|not comfortable|afraid I)"
     r"|I (?:can(?:no|')t|can not|won't|will not|must decline|do not feel comfortable|don't feel comfortable)"
     r"|I (?:have to|must) (?:decline|refuse)"

@@ -318,16 +318,15 @@ def _figures_of_files(data: Path | None, files: Sequence[Path]) -> list[bytes]:
 
 def _packed(found: PublishedResult) -> bytes:
     """Without words; what a board finds in them is found first."""
-    entry = _published(found, texts=False)
+    replies = _published(found, texts=False).replies
     about = {name: getattr(found.run, name) for name in _ABOUT}
-    found_in_words = {"replies": entry.replies, "words": entry.words}
-    return zlib.compress(msgspec.msgpack.encode((about, pack(figures_of(found.result)), found_in_words)), 1)
+    return zlib.compress(msgspec.msgpack.encode((about, pack(figures_of(found.result)), replies)), 1)
 
 
 def _unpacked(packed: bytes) -> BoardEntry:
-    about, result, found_in_words = msgspec.msgpack.decode(zlib.decompress(packed))
+    about, result, replies = msgspec.msgpack.decode(zlib.decompress(packed))
     entry = _published(PublishedResult(PublishedRun(**about, scored=()), unpacked(result)[0]), texts=False)
-    vars(entry).update(found_in_words)
+    vars(entry).update(replies=replies)
     return entry
 
 

@@ -8,9 +8,12 @@ from functools import cached_property
 from statistics import fmean
 from typing import Literal
 
+import msgspec
+
 from eqlab.comparison.contender import arms, item_means, rater, subject_name
 from eqlab.core.errors import EqlabError
-from eqlab.core.results import AMONG_REPLIES, ItemScore, Result
+from eqlab.core.item_columns import ItemColumns
+from eqlab.core.results import AMONG_REPLIES, Result, field_of
 from eqlab.core.runs import PEOPLE
 from eqlab.core.values import dataclass
 from eqlab.publish.groups import RunRecord, table_key
@@ -21,6 +24,7 @@ from eqlab.store.kept_scores import without_texts as figures_of
 from eqlab.store.reader import Reader, StoredRun
 
 Origin = Literal["published", "submission", "run"]
+_TEXTS = ("title", "text", "values", "reference", "reasons", "shown", "words_absent")
 
 
 @dataclass(frozen=True)
@@ -75,12 +79,12 @@ class BoardEntry:
     def replies(self) -> str:
         """Every reply in its place, as a hash; empty where there are none to compare."""
         own = sorted((item.trial, item.repeat, item.text) for item in self.result.items if item.text)
-        return hashlib.sha256(repr(own).encode()).hexdigest() if own else ""
+        return hashlib.sha256(msgspec.msgpack.encode(own)).hexdigest() if own else ""
 
     @cached_property
     def words(self) -> float | None:
         """Mean length of a reply."""
-        lengths = [words for item in self.result.items if (words := item.words)]
+        lengths = [words for words in field_of(self.result.items, "words") if words]
         return fmean(lengths) if lengths else None
 
     @cached_property
@@ -94,11 +98,10 @@ def figures_only(entry: BoardEntry) -> BoardEntry:
     them is found first."""
     if entry.texts or entry.arm or "replies" in vars(entry):  # found already, by another process
         return entry
-    found = {"replies": entry.replies, "words": entry.words}
     lean = figures_of(entry.result)
     record = replace(entry.record, results=(lean,)) if entry.record.results == (entry.result,) else entry.record
     made = replace(entry, record=record, result=lean)
-    vars(made).update(found)
+    vars(made).update(replies=entry.replies)
     return made
 
 
@@ -106,24 +109,8 @@ def without_texts(entry: BoardEntry) -> BoardEntry:
     """Scores only. Words and references of published material are its authors'; so is the name of a character."""
     if entry.texts or not entry.result.items:
         return entry
-    items = tuple(map(_score_only, entry.result.items))
+    items = ItemColumns.of(entry.result.items).without(*_TEXTS)
     return replace(entry, result=replace(entry.result, items=items))
-
-
-def _score_only(item: ItemScore) -> ItemScore:
-    return ItemScore(
-        item.item,
-        item.trial,
-        item.repeat,
-        item.status,
-        item.score,
-        attempts=item.attempts,
-        points=item.points,
-        group=item.group,
-        topics=item.topics,
-        worst=item.worst,
-        cluster=item.cluster,
-    )
 
 
 def store_entries(store: Reader, say_left_out: dict[str, str]) -> Iterator[BoardEntry]:

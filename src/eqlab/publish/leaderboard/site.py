@@ -22,7 +22,7 @@ from eqlab.comparison.contender import Lost
 from eqlab.comparison.scores import score_records, score_table, score_types, sort_values
 from eqlab.comparison.verdict import Pair
 from eqlab.core import text
-from eqlab.core.results import Estimate, ItemScore, Table, as_dict
+from eqlab.core.results import Estimate, ItemScore, Table, as_dict, field_of
 from eqlab.core.runs import PERSON
 from eqlab.core.values import dataclass
 from eqlab.data.figures import published_figures
@@ -268,14 +268,12 @@ def _board_files(board: Board) -> Iterator[SiteFile]:
     yield from _table_parts(f"data/board-{board.key}", _Again(lambda: iter(line_facts(board))), LINES)
     estimates = _Again(lambda: (row for line, entry in board.entered for row in _estimate_rows(line, entry)))
     yield from _table_parts(f"data/estimates-{board.key}", estimates, ESTIMATES)
-    items = _Again(
-        lambda: (_item_facts(line, entry, item) for line, entry in board.entered for item in entry.result.items)
-    )
+    items = _Again(lambda: (row for line, entry in board.entered for row in _item_rows(line, entry)))
     yield from _table_parts(f"data/items-{board.key}", items, ITEMS)
 
 
 def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEntry) -> Iterator[SiteFile]:
-    items = in_points(entry.result).items
+    items = entry.result.items
     pages = item_pages(f"{entry.id}-items", len(items))
     near = _neighbours(board, line)
     talks = f"../{TALKS}/{INDEX}#listener={quote(line.name)}" if _readable(entry) else ""
@@ -304,11 +302,11 @@ def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEnt
     for page in pages:
         yield SiteFile(
             f"models/{page.href}",
-            partial(_items_page, site, board, line, entry, page, pages, items[page.first - 1 : page.last]),
+            partial(_items_page, site, board, line, entry, page, pages),
             site.digest(board.key, line.name, page, site.of(entry)) if hashed else "",
         )
     if items and entry.texts:
-        replies = _Again(lambda: map(_reply_row, items))
+        replies = _Again(lambda: map(_reply_row, in_points(entry.result).items))
         yield from _table_parts(f"data/{entry.id}-replies", replies, REPLIES, site.of(entry))
 
 
@@ -319,19 +317,21 @@ def _items_page(
     entry: BoardEntry,
     page: ItemPage,
     pages: Sequence[ItemPage],
-    items: Sequence[ItemScore],
 ) -> Iterable[bytes]:
+    part, items = slice(page.first - 1, page.last), in_points(entry.result).items
     about = {"board": board, "entry": entry, "name": line.name, "page": page, "pages": pages}
-    return _page(site, "items.html.j2", **about, items=items, rows=_rows(items))
+    rows = None if entry.texts else _rows(items, part)
+    return _page(site, "items.html.j2", **about, items=items[part] if entry.texts else (), rows=rows)
 
 
-def _rows(items: Sequence[ItemScore]) -> Markup:
+def _rows(items: Sequence[ItemScore], part: slice) -> Markup:
     """A table's body without texts, made here: thousands of such rows are most of a large site."""
     made = []
-    for item in items:
-        name = escape(text.visible(text.short(item.item)))
-        again = f' <span class="quiet">repeat {item.repeat}</span>' if item.repeat else ""
-        status, score = item.status or "unanswered", text.number(item.score)
+    columns = (field_of(items, name) for name in ("item", "repeat", "status", "score"))
+    for item, repeat, status, value in islice(zip(*columns, strict=True), part.start, part.stop):
+        name = escape(text.visible(text.short(item)))
+        again = f' <span class="quiet">repeat {repeat}</span>' if repeat else ""
+        status, score = status or "unanswered", text.number(value)
         made.append(f'<tr><th scope="row">{name}{again}</th><td>{status}</td><td class="num">{score}</td></tr>')
     return Markup("\n".join(made))
 
@@ -388,7 +388,7 @@ def _neighbours(board: Board, line: BoardLine) -> list[BoardLine]:
 def _differences(board: Board, line: BoardLine, others: Sequence[BoardLine]) -> list[tuple[BoardLine, Estimate, str]]:
     found = []
     for other in others:
-        pair = board.verdict.pair(line.name, other.name)
+        pair = board.pair(line.name, other.name)
         gap = pair.difference
         shown = Estimate("difference", gap.value, gap.n, gap.se, gap.low, gap.high, digits=line.estimate.digits)
         found.append((other, shown, _words(pair)))
@@ -410,17 +410,12 @@ def _estimate_rows(line: BoardLine, entry: BoardEntry) -> Iterator[dict[str, Any
         yield {**who, "name": f"baseline: {baseline.name}", "value": baseline.value}
 
 
-def _item_facts(line: BoardLine, entry: BoardEntry, item: ItemScore) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "subject": line.name,
-        "item": item.item,
-        "repeat": item.repeat,
-        "status": item.status or "unanswered",
-        "score": item.score,
-        "points": item.points,
-        "attempts": item.attempts,
-    }
+def _item_rows(line: BoardLine, entry: BoardEntry) -> Iterator[dict[str, Any]]:
+    names = [name for name in ITEMS if name not in ("id", "subject")]
+    for values in zip(*(field_of(entry.result.items, name) for name in names), strict=True):
+        row = {"id": entry.id, "subject": line.name, **dict(zip(names, values, strict=True))}
+        row["status"] = row["status"] or "unanswered"
+        yield row
 
 
 def _reply_row(item: ItemScore) -> dict[str, Any]:
@@ -556,7 +551,7 @@ def _csv_parts(rows: Iterable[Mapping[str, Any]], schema: Mapping[str, type]) ->
 def _json_parts(rows: Iterable[Mapping[str, Any]], schema: Mapping[str, type]) -> Iterator[bytes]:
     between = b"["
     for some in _batches(rows):
-        yield between + json.dumps(some, ensure_ascii=True).encode()[1:-1]
+        yield between + json.dumps(some, ensure_ascii=True, check_circular=False).encode()[1:-1]
         between = b", "
     yield b"[]" if between == b"[" else b"]"
 

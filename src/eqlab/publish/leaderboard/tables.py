@@ -19,6 +19,7 @@ from eqlab.comparison.contender import (
     clusters,
     compared,
     lost_of,
+    own_items,
     settings_of,
     speakers,
     told_apart,
@@ -27,7 +28,7 @@ from eqlab.comparison.contender import (
 from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
 from eqlab.comparison.scores import MeasuredLines, ScoreLine, measured_lines
 from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.verdict import Verdict, rank
+from eqlab.comparison.verdict import Pair, Verdict, rank
 from eqlab.core.results import Estimate, goodness
 from eqlab.core.text import is_number
 from eqlab.core.values import dataclass
@@ -161,6 +162,17 @@ class Board:
             self._rows[entry.id] = np.array(scores, dtype=float)
         return self._rows[entry.id]
 
+    @cached_property
+    def _pairs(self) -> dict[tuple[str, str], Pair]:
+        return {}
+
+    def pair(self, one: str, other: str) -> Pair:
+        """One minus the other, by name; kept until it is asked for the other way round, as neighbours do."""
+        if known := self._pairs.pop((other, one), None):
+            return known.turned()
+        self._pairs[one, other] = self.verdict.pair(one, other)
+        return self._pairs[one, other]
+
 
 def boards(entries: Iterable[BoardEntry], keeper: Callable[[str], Keeper | None] = lambda _: None) -> list[Board]:
     """Benchmarks in the order of `eqlab benchmarks`; whole item sets before parts, large tables first. `keeper`: by
@@ -236,7 +248,7 @@ def _contender(entry: BoardEntry, name: str, why: str) -> Contender:
         return Contender(name, head, entry.item_scores, "", why, bounds=(0.0, 100.0))
     bounds = bounds_of(entry.result, entry.item_scores)
     result = entry.result
-    scores = [item for item in result.items if not item.group]
+    scores = own_items(result)
     lost = None if entry.people or not entry.item_scores else lost_of(scores, result)
     about = (name, head, entry.item_scores, "", why, entry.people, result.baselines, bounds, result.better, lost)
     return Contender(*about, compared(result), speakers(result), clusters(scores))
