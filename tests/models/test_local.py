@@ -225,6 +225,20 @@ def test_identity_names_weights_and_runtime(known: LocalChat, path: Path) -> Non
     assert (identity["slots"], identity["file"]) == (1, path.name)
 
 
+@pytest.mark.parametrize(
+    ("cores", "slots", "threads"), [(1, 1, 1), (2, 2, 2), (3, 2, 2), (4, 2, 2), (8, 2, 4), (12, 3, 4), (64, 4, 16)]
+)
+def test_two_requests_at_once_from_two_cores_on(
+    monkeypatch: pytest.MonkeyPatch, path: Path, cores: int, slots: int, threads: int
+) -> None:
+    """A lone request still has two threads."""
+    monkeypatch.setattr(local, "_cores", lambda: cores)
+    monkeypatch.setattr(local, "_load", lambda *_, **__: None)
+    chat = open_local("embedded")
+    asyncio.run(chat.close())
+    assert (chat.identity()["slots"], chat.identity()["threads"], chat.concurrency) == (slots, threads, slots)
+
+
 def test_a_closed_model_says_so(path: Path) -> None:
     chat = LocalChat(path)
     asyncio.run(chat.close())
