@@ -151,6 +151,13 @@ def test_a_prefix_that_is_shared_is_read_once(chat: LocalChat, pieces: list[dict
     assert chat.read.evaluated > chat.read.reused
 
 
+def test_a_lone_request_goes_to_the_slot_that_knows_its_prefix(path: Path) -> None:
+    several = LocalChat(path, slots=2)
+    texts(several, [prompted(TASK * 3 + line, max_tokens=1) for line in LINES[:2]])
+    asyncio.run(several.close())
+    assert several.read.reused > 50
+
+
 def test_switched_off_nothing_is_reused_and_the_texts_stay(chat: LocalChat, path: Path) -> None:
     """The switches of bench/embedded.py: every prompt read from the start, and room for two requests in one runtime."""
     requests = [prompted(TASK + line, schema=SCHEMA, max_tokens=4) for line in LINES[:2]]

@@ -89,7 +89,7 @@ class LocalChat:
         self._reading = threading.Lock()
         self._system = str(runtime.get_system_info()).strip(" |\n")
         self._closing = threading.Event()
-        self._idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._idle: queue.LifoQueue[Any] = queue.LifoQueue()  # a lone talk goes on where its beginning is cached
         for _ in range(slots):
             server = _load(runtime, path, self._threads, context, fused=not exact, batch=batch)
             for _ in range(batch):
