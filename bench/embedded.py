@@ -96,9 +96,9 @@ PROMPT, ANSWER = 400, 128
 """Tokens that are read, about, and written."""
 
 
-def ours() -> list[tuple[float, float]]:
-    """Tokens a second, read and written after that: of one request alone, and of as many at once as a run asks.
-    Every prompt begins otherwise, so that nothing is known of it."""
+def ours() -> tuple[int, list[tuple[float, float]]]:
+    """How many tokens were read, and tokens a second, read and written after that: of one request alone, and of as many
+    at once as a run asks. Every prompt begins otherwise, so that nothing but the template is known of it."""
     from eqlab.core.trials import one_prompt
     from eqlab.models.chat import ChatRequest
     from eqlab.models.local import open_local
@@ -117,15 +117,15 @@ def ours() -> list[tuple[float, float]]:
         took = time.perf_counter() - begun
         return chat.read.evaluated - known, sum(reply.tokens_out or 0 for reply in replies), took
 
-    async def rates() -> list[tuple[float, float]]:
+    async def rates() -> tuple[int, list[tuple[float, float]]]:
         await seconds(1, chat.concurrency)  # the first has the file to read
-        found = []
+        found, read = [], 0
         for at_once in (1, chat.concurrency):
             read, one, reading = await seconds(1, at_once)
             _, written, whole = await seconds(ANSWER, at_once)
             found.append((read / reading, (written - one) / (whole - reading)))
         await chat.close()
-        return found
+        return read // chat.concurrency, found
 
     return asyncio.run(rates())
 
@@ -135,7 +135,9 @@ SAME = ("-fa", "0", "-ctk", "f32", "-ctv", "f32", "--repack", "0", "-b", "256", 
 WAITS = "OMP_WAIT_POLICY"
 
 
-def theirs(program: Sequence[str], path: str, threads: int, *more: str, sleeps: bool = False) -> tuple[float, float]:
+def theirs(
+    program: Sequence[str], path: str, threads: int, read: int, *more: str, sleeps: bool = False
+) -> tuple[float, float]:
     """Tokens a second: read, and written after as many have been read. Threads that wait for each other spin, or sleep
     as eqlab's do."""
     environment = {name: value for name, value in os.environ.items() if name != WAITS}
@@ -146,8 +148,7 @@ def theirs(program: Sequence[str], path: str, threads: int, *more: str, sleeps: 
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         return float(json.loads(done.stdout)[0]["avg_ts"])
 
-    read, written = str(PROMPT), str(ANSWER)
-    return rate("-p", read, "-n", "0"), rate("-p", "0", "-n", written, "-d", read)
+    return rate("-p", str(read), "-n", "0"), rate("-p", "0", "-n", str(ANSWER), "-d", str(read))
 
 
 def beside(sources: str, native: str | None, times: int) -> None:
@@ -162,12 +163,12 @@ def beside(sources: str, native: str | None, times: int) -> None:
         done = subprocess.run(
             [sys.executable, __file__, "--worker", "ours"], capture_output=True, text=True, check=True
         )
-        alone, together = json.loads(done.stdout.splitlines()[-1])
-        rounds.append([alone, theirs(program, path, threads, *SAME, sleeps=True)])
-        rounds[-1] += [together, theirs(program, path, threads, *SAME)]
-        rounds[-1] += [theirs([native], path, threads)] if native else []
+        read, (alone, together) = json.loads(done.stdout.splitlines()[-1])
+        rounds.append([alone, theirs(program, path, threads, read, *SAME, sleeps=True)])
+        rounds[-1] += [together, theirs(program, path, threads, read, *SAME)]
+        rounds[-1] += [theirs([native], path, threads, read)] if native else []
     heads = ["tokens a second", "one request", "llama-bench, threads that sleep as ours", "ratio"]
-    heads += [f"{at_once} requests at once", "llama-bench as it comes, threads spin", "ratio", "aim", "met"]
+    heads += [f"{at_once} requests at once", "llama-bench, threads that spin", "ratio", "aim", "met"]
     heads += ["built for this machine, flash attention"] if native else []
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for place, what in enumerate((f"a prompt of about {PROMPT} tokens, read", f"{ANSWER} tokens after that, written")):
