@@ -96,9 +96,9 @@ PROMPT, ANSWER = 400, 128
 """Tokens that are read, about, and written."""
 
 
-def ours() -> tuple[int, list[tuple[float, float]]]:
-    """How many tokens were read, and tokens a second, read and written after that: of one request alone, and of as many
-    at once as a run asks. Every prompt begins otherwise, so that nothing but the template is known of it."""
+def ours() -> tuple[int, int, list[tuple[float, float]]]:
+    """How many tokens of a prompt were known, how many were read, and tokens a second, read and written after that: of
+    one request alone, and of as many at once as a run asks. Every prompt begins otherwise: its template alone is known."""
     from eqlab.core.trials import one_prompt
     from eqlab.models.chat import ChatRequest
     from eqlab.models.local import open_local
@@ -117,7 +117,7 @@ def ours() -> tuple[int, list[tuple[float, float]]]:
         took = time.perf_counter() - begun
         return chat.read.evaluated - known, sum(reply.tokens_out or 0 for reply in replies), took
 
-    async def rates() -> tuple[int, list[tuple[float, float]]]:
+    async def rates() -> tuple[int, int, list[tuple[float, float]]]:
         await seconds(1, chat.concurrency)  # the first has the file to read
         found, read = [], 0
         for at_once in (1, chat.concurrency):
@@ -125,7 +125,8 @@ def ours() -> tuple[int, list[tuple[float, float]]]:
             _, written, whole = await seconds(ANSWER, at_once)
             found.append((read / reading, (written - one) / (whole - reading)))
         await chat.close()
-        return read // chat.concurrency, found
+        requests = 3 * chat.concurrency + 2
+        return chat.read.reused // (requests - chat.concurrency), read // chat.concurrency, found
 
     return asyncio.run(rates())
 
@@ -136,10 +137,10 @@ WAITS = "OMP_WAIT_POLICY"
 
 
 def theirs(
-    program: Sequence[str], path: str, threads: int, read: int, *more: str, sleeps: bool = False
+    program: Sequence[str], path: str, threads: int, known: int, read: int, *more: str, sleeps: bool = False
 ) -> tuple[float, float]:
-    """Tokens a second: read, and written after as many have been read. Threads that wait for each other spin, or sleep
-    as eqlab's do."""
+    """Tokens a second: read after what is known, and written after that. Threads that wait for each other spin, or
+    sleep as eqlab's do."""
     environment = {name: value for name, value in os.environ.items() if name != WAITS}
     environment |= {WAITS: "passive"} if sleeps else {}
 
@@ -148,7 +149,8 @@ def theirs(
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         return float(json.loads(done.stdout)[0]["avg_ts"])
 
-    return rate("-p", str(read), "-n", "0"), rate("-p", "0", "-n", str(ANSWER), "-d", str(read))
+    reading = rate("-p", str(read), "-n", "0", "-d", str(known))
+    return reading, rate("-p", "0", "-n", str(ANSWER), "-d", str(known + read))
 
 
 def beside(sources: str, native: str | None, times: int) -> None:
@@ -163,10 +165,10 @@ def beside(sources: str, native: str | None, times: int) -> None:
         done = subprocess.run(
             [sys.executable, __file__, "--worker", "ours"], capture_output=True, text=True, check=True
         )
-        read, (alone, together) = json.loads(done.stdout.splitlines()[-1])
-        rounds.append([alone, theirs(program, path, threads, read, *SAME, sleeps=True)])
-        rounds[-1] += [together, theirs(program, path, threads, read, *SAME)]
-        rounds[-1] += [theirs([native], path, threads, read)] if native else []
+        known, read, (alone, together) = json.loads(done.stdout.splitlines()[-1])
+        rounds.append([alone, theirs(program, path, threads, known, read, *SAME, sleeps=True)])
+        rounds[-1] += [together, theirs(program, path, threads, known, read, *SAME)]
+        rounds[-1] += [theirs([native], path, threads, known, read)] if native else []
     heads = ["tokens a second", "one request", "llama-bench, threads that sleep as ours", "ratio"]
     heads += [f"{at_once} requests at once", "llama-bench, threads that spin", "ratio", "aim", "met"]
     heads += ["built for this machine, flash attention"] if native else []
