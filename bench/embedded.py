@@ -98,7 +98,7 @@ PROMPT, ANSWER = 400, 128
 
 def ours() -> tuple[int, int, list[tuple[float, float]]]:
     """How many tokens of a prompt were known, how many were read, and tokens a second, read and written after that: of
-    one request alone, and of as many at once as a run asks. Every prompt begins otherwise: its template alone is known."""
+    one request alone, and of as many at once as a run asks. Of a prompt its template alone is known."""
     from eqlab.core.trials import one_prompt
     from eqlab.models.chat import ChatRequest
     from eqlab.models.local import open_local
