@@ -5,11 +5,11 @@ those of the setting that is used: what is faster but changes texts is not used.
 
     python bench/embedded.py [--limit N] [--settings used no-prefix …] [--benchmarks eqbench …]
 
-`--llama-bench` instead sets tokens a second beside those of llama.cpp's own program, on the same file with as many
-threads, in turns; where it is not on the path, its place is named after it. It is to be built as our wheel is,
-for every processor of the kind (`cmake -DGGML_NATIVE=OFF`). One built for this very machine may stand beside it.
+`--llama-bench` instead sets tokens a second beside those of llama.cpp's own program, in turns: on the same file, with
+as many threads, cache, batches and attention alike, in the machine code of our own wheel (bench/llama_bench.py, which
+says what SOURCES are). One built for this very machine may stand beside it.
 
-    python bench/embedded.py --llama-bench [PROGRAM] [--native PROGRAM] [--times 5]
+    python bench/embedded.py --llama-bench [SOURCES] [--native PROGRAM] [--times 5]
 """
 
 import argparse
@@ -24,16 +24,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+ONE: dict[str, Any] = {"slots": 1, "threads": None}
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
-    "used": ("prefix shared, one request at a time (used)", {}),
+    "used": ("prefix shared, as many slots as a run has (used)", {}),
     "no-prefix": ("prefix not shared", {"share_prefix": False}),
-    "slots-2": ("prefix shared, two slots, half the threads each", {"slots": 2}),
-    "batch-4": ("prefix shared, four requests batched in the runtime", {"batch": 4}),
-    "batch-4-no-prefix": ("prefix not shared, four requests batched", {"batch": 4, "share_prefix": False}),
+    "slots-1": ("prefix shared, one slot", ONE),
+    "batch-4": ("prefix shared, one slot, four requests batched in the runtime", ONE | {"batch": 4}),
+    "batch-4-no-prefix": ("prefix not shared, four requests batched", ONE | {"batch": 4, "share_prefix": False}),
 }
 
 
@@ -61,7 +63,8 @@ def measure(setting: str, limit: int | None, benchmarks: Sequence[str]) -> dict[
     used = open_local("embedded")
     path = used.path
     asyncio.run(used.close())
-    chat = LocalChat(path, **SETTINGS[setting][1])
+    slots = {"slots": used.concurrency, "threads": used.identity()["threads"] * used.concurrency}
+    chat = LocalChat(path, **slots | SETTINGS[setting][1])
     waiting = list(requests(limit, benchmarks))
 
     async def ask_all() -> list[Any]:
@@ -89,76 +92,94 @@ def measure(setting: str, limit: int | None, benchmarks: Sequence[str]) -> dict[
     }
 
 
-PROMPT, ANSWER = 400, 64
+PROMPT, ANSWER = 400, 128
 """Tokens that are read, about, and written."""
 
 
-def ours(path: str) -> tuple[float, float]:
-    """Tokens a second: read, and written after that. Every prompt begins otherwise, so that nothing is known of it."""
+def ours() -> tuple[int, int, list[tuple[float, float]]]:
+    """How many tokens of a prompt were known, how many were read, and tokens a second, read and written after that: of
+    one request alone, and of as many at once as a run asks. Of a prompt its template alone is known."""
     from eqlab.core.trials import one_prompt
     from eqlab.models.chat import ChatRequest
-    from eqlab.models.local import LocalChat
+    from eqlab.models.local import open_local
 
-    chat = LocalChat(Path(path))
+    chat = open_local("embedded")
     number = iter(range(1000))
 
-    async def seconds(tokens: int) -> tuple[int, int, float]:
+    def request(tokens: int) -> ChatRequest:
         story = f"{next(number)} " + "A friend tells you about a long day, and you listen. " * (PROMPT // 12)
-        request = ChatRequest(one_prompt(f"{story} Tell a long story.", ""), 0.0, tokens, 1)
-        begun = time.perf_counter()
-        reply = await chat.ask(request)
-        return reply.tokens_in or 0, reply.tokens_out or 0, time.perf_counter() - begun
+        prompt = one_prompt(f"{story} Tell a long story.", "")
+        return ChatRequest(prompt, 0.0, tokens, 1, extra={"ignore_eos": True, "stop": []})
 
-    async def both() -> tuple[float, float]:
-        await seconds(1)  # the first has the file to read
-        read, one, reading = await seconds(1)
-        _, written, whole = await seconds(ANSWER)
+    async def seconds(tokens: int, at_once: int) -> tuple[int, int, float]:
+        known, begun = chat.read.evaluated, time.perf_counter()
+        replies = await asyncio.gather(*(chat.ask(request(tokens)) for _ in range(at_once)))
+        took = time.perf_counter() - begun
+        return chat.read.evaluated - known, sum(reply.tokens_out or 0 for reply in replies), took
+
+    async def rates() -> tuple[int, int, list[tuple[float, float]]]:
+        await seconds(1, chat.concurrency)  # the first has the file to read
+        found, read = [], 0
+        for at_once in (1, chat.concurrency):
+            read, one, reading = await seconds(1, at_once)
+            _, written, whole = await seconds(ANSWER, at_once)
+            found.append((read / reading, (written - one) / (whole - reading)))
         await chat.close()
-        return read / reading, (written - one) / (whole - reading)
+        requests = 3 * chat.concurrency + 2
+        return chat.read.reused // (requests - chat.concurrency), read // chat.concurrency, found
 
-    return asyncio.run(both())
-
-
-EXACT = ("-fa", "0")
-"""As eqlab asks for it, so that an answer can be had again to the bit; eqlab's cache is of 32-bit floats besides, which
-that program does not know."""
+    return asyncio.run(rates())
 
 
-def theirs(program: str, path: str, threads: int, *more: str) -> tuple[float, float]:
-    """Tokens a second: read, and written after as many have been read."""
+SAME = ("-fa", "0", "-ctk", "f32", "-ctv", "f32", "--repack", "0", "-b", "256", "-ub", "256")
+"""As eqlab asks for it, so that an answer can be had again to the bit."""
+WAITS = "OMP_WAIT_POLICY"
+
+
+def theirs(
+    program: Sequence[str], path: str, threads: int, known: int, read: int, *more: str, sleeps: bool = False
+) -> tuple[float, float]:
+    """Tokens a second: read after what is known, and written after that. Threads that wait for each other spin, or
+    sleep as eqlab's do."""
+    environment = {name: value for name, value in os.environ.items() if name != WAITS}
+    environment |= {WAITS: "passive"} if sleeps else {}
 
     def rate(*sizes: str) -> float:
-        command = [program, "-m", path, *sizes, "-t", str(threads), "-r", "1", "-ngl", "0", "-o", "json", *more]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        command = [*program, "-m", path, *sizes, "-t", str(threads), "-r", "1", "-ngl", "0", "-o", "json", *more]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         return float(json.loads(done.stdout)[0]["avg_ts"])
 
-    read, written = str(PROMPT), str(ANSWER)
-    return rate("-p", read, "-n", "0"), rate("-p", "0", "-n", written, "-d", read)
+    reading = rate("-p", str(read), "-n", "0", "-d", str(known))
+    return reading, rate("-p", "0", "-n", str(ANSWER), "-d", str(known + read))
 
 
-def beside(program: str, native: str | None, times: int) -> None:
+def beside(sources: str, native: str | None, times: int) -> None:
     from eqlab.models.local import open_local
 
     used = open_local("embedded")
-    path, threads = str(used.path), int(used.identity()["threads"])
+    path, threads, at_once = str(used.path), os.cpu_count() or 1, used.concurrency
     asyncio.run(used.close())
+    program = [sys.executable, str(Path(__file__).with_name("llama_bench.py")), sources]
     rounds: list[list[tuple[float, float]]] = []
     for _ in range(times):
-        command = [sys.executable, __file__, "--worker", path]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        read, written = json.loads(done.stdout.splitlines()[-1])
-        rounds.append([(read, written), theirs(program, path, threads, *EXACT)])
-        rounds[-1] += [theirs(native, path, threads)] if native else []
-    heads = ["tokens a second", "eqlab", "llama-bench, no flash attention", "ratio", "aim", "met"]
+        done = subprocess.run(
+            [sys.executable, __file__, "--worker", "ours"], capture_output=True, text=True, check=True
+        )
+        known, read, (alone, together) = json.loads(done.stdout.splitlines()[-1])
+        rounds.append([alone, theirs(program, path, threads, known, read, *SAME, sleeps=True)])
+        rounds[-1] += [together, theirs(program, path, threads, known, read, *SAME)]
+        rounds[-1] += [theirs([native], path, threads, known, read)] if native else []
+    heads = ["tokens a second", "one request", "llama-bench, threads that sleep as ours", "ratio"]
+    heads += [f"{at_once} requests at once", "llama-bench, threads that spin", "ratio", "aim", "met"]
     heads += ["built for this machine, flash attention"] if native else []
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for place, what in enumerate((f"a prompt of about {PROMPT} tokens, read", f"{ANSWER} tokens after that, written")):
-        mine, exact, *best = (
-            median(side) for side in zip(*([rate[place] for rate in one] for one in rounds), strict=True)
-        )
-        ratio = median(one[0][place] / one[1][place] for one in rounds)
-        met = "yes" if ratio >= 0.95 else "no"
-        cells = [what, f"{mine:.1f}", f"{exact:.1f}", f"{ratio:.2f}", "≥ 0.95", met, *(f"{rate:.1f}" for rate in best)]
+        sides = [[rate[place] for rate in side] for side in zip(*rounds, strict=True)]
+        ratios = [[a / b for a, b in zip(*pair, strict=True)] for pair in (sides[:2], sides[2:4])]
+        rates = [f"{median(side):.1f}" for side in sides]
+        said = [f"{median(ratio):.2f} ({min(ratio):.2f} to {max(ratio):.2f})" for ratio in ratios]
+        met = "yes" if min(map(median, ratios)) >= 0.95 else "no"
+        cells = [what, *rates[:2], said[0], *rates[2:4], said[1], "≥ 0.95", met, *rates[4:]]
         print(f"| {' | '.join(cells)} |")
 
 
@@ -167,7 +188,8 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=None, help="items per benchmark (default: the quick profile's)")
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=list(SETTINGS))
     parser.add_argument("--benchmarks", nargs="+", default=["eqbench", "emotionbench", "empathy"])
-    parser.add_argument("--llama-bench", nargs="?", const="llama-bench", metavar="PROGRAM", help="instead, beside this")
+    unpacked = f"xllamacpp-{version('xllamacpp')}"
+    parser.add_argument("--llama-bench", nargs="?", const=unpacked, metavar="SOURCES", help="instead, beside this")
     parser.add_argument("--native", default=shutil.which("llama-bench-native"), metavar="PROGRAM", help="its fastest")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
@@ -175,8 +197,8 @@ def main() -> None:
     if arguments.llama_bench:
         beside(arguments.llama_bench, arguments.native, arguments.times)
         return
-    if arguments.worker.endswith(".gguf"):
-        print(json.dumps(ours(arguments.worker)))
+    if arguments.worker == "ours":
+        print(json.dumps(ours()))
         return
     if arguments.worker:
         print(json.dumps(measure(arguments.worker, arguments.limit, arguments.benchmarks)))

@@ -151,6 +151,13 @@ def test_a_prefix_that_is_shared_is_read_once(chat: LocalChat, pieces: list[dict
     assert chat.read.evaluated > chat.read.reused
 
 
+def test_a_lone_request_goes_to_the_slot_that_knows_its_prefix(path: Path) -> None:
+    several = LocalChat(path, slots=2)
+    texts(several, [prompted(TASK * 3 + line, max_tokens=1) for line in LINES[:2]])
+    asyncio.run(several.close())
+    assert several.read.reused > 50
+
+
 def test_switched_off_nothing_is_reused_and_the_texts_stay(chat: LocalChat, path: Path) -> None:
     """The switches of bench/embedded.py: every prompt read from the start, and room for two requests in one runtime."""
     requests = [prompted(TASK + line, schema=SCHEMA, max_tokens=4) for line in LINES[:2]]
@@ -223,6 +230,21 @@ def test_identity_names_weights_and_runtime(known: LocalChat, path: Path) -> Non
     assert identity["runtime"].startswith("xllamacpp 2")
     assert identity["sha256"][:12] in path.name
     assert (identity["slots"], identity["file"]) == (1, path.name)
+
+
+@pytest.mark.parametrize(
+    ("cores", "slots", "threads"), [(1, 1, 1), (2, 2, 2), (3, 2, 2), (4, 2, 2), (8, 2, 4), (12, 3, 4), (64, 4, 16)]
+)
+def test_two_requests_at_once_from_two_cores_on(
+    monkeypatch: pytest.MonkeyPatch, path: Path, cores: int, slots: int, threads: int
+) -> None:
+    """A lone request still has two threads."""
+    monkeypatch.setattr(local, "_cores", lambda: cores)
+    monkeypatch.setattr(local, "_load", lambda *_, **__: None)
+    monkeypatch.setattr(local.platform, "machine", lambda: "x86_64")
+    chat = open_local("embedded")
+    asyncio.run(chat.close())
+    assert (chat.identity()["slots"], chat.identity()["threads"], chat.concurrency) == (slots, threads, slots)
 
 
 def test_a_closed_model_says_so(path: Path) -> None:

