@@ -524,14 +524,14 @@ def test_a_large_table_is_text_in_parts(monkeypatch):
 
 
 def test_draws_of_a_large_board_are_kept_and_a_damaged_file_is_no_harm(tmp_path, monkeypatch):
-    from eqlab.analysis.ranks import _drawn, rank_sets
+    from eqlab.analysis.ranks import _last_drawn, rank_sets
 
     random = np.random.default_rng(5)
     table = np.round(random.normal(np.linspace(0, 3, 30)[:, None], 1, (30, 20)), 2)
     keeper = build_module.KeptDraws(tmp_path / "kept", "site-a")
 
     def ranges(rows):
-        _drawn.cache_clear()
+        _last_drawn.clear()
         return rank_sets(rows, draws=100, first=False, keeper=keeper).ranges
 
     assert keeper.get() is None
@@ -541,7 +541,7 @@ def test_draws_of_a_large_board_are_kept_and_a_damaged_file_is_no_harm(tmp_path,
     ranges(table[:29])
     kept = keeper.get()
     assert (len(kept.rows), kept.drawn) == (29, (20, 100, 0, 5))
-    _drawn.cache_clear()
+    _last_drawn.clear()
     alone = rank_sets(table, draws=100, first=False).ranges
     assert ranges(table) == alone
     assert len(keeper.get().rows) == 30
