@@ -149,6 +149,24 @@ def test_a_few_ratings_with_an_estimate_have_the_same_one_in_the_script():
     assert found.contrasts[0].est == pytest.approx(again(*few), abs=1e-3)
 
 
+STEEP = (
+    "1113231131133333233332332333333233123332131133332333332333333332313331131133332222333333333331113231132133333233"
+    "3333333333321133321311333232333233333333321123333311333233323333332331133211311333232333"
+)
+"""What 20 raters gave ten prompts, one arm of three each: replies differ by 3.6 log-odds."""
+
+
+def test_the_script_is_not_led_off_by_its_first_guess():
+    """From a wide one its climb ended on a spread without an end, and it had no number where there is one."""
+    y = list(map(int, STEEP))
+    rater, prompt = zip(*((rater, prompt) for rater in range(20) for prompt in range(10)), strict=True)
+    arm = ["abc"[one % 3] for one in rater]
+    found = [one.est for one in decide(y, arm, rater, prompt, reference="a").contrasts if one.against == "a"]
+    fixed = np.array([[one == "b", one == "c"] for one in arm], float)
+    script = mixed_logit(np.array(y), fixed, [rater, prompt, list(zip(prompt, arm, strict=True))])
+    assert list(script) == pytest.approx(found, abs=0.02)
+
+
 def test_effects_with_the_same_levels_are_one():
     """Each rater has a prompt of their own: which of the two it is changes nothing."""
     y, arm, rater, _ = both_arms(5, taste=0.0)

@@ -1,7 +1,9 @@
 """The door against people who are not who they say, come twice, come by the hundred, or come with odd browsers."""
 
+import json
 import re
 import secrets
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -12,6 +14,7 @@ from web_case import PROLIFIC, SECRET, enter, fill, resume, rows, walk
 from eqlab.core.answers import final
 from eqlab.core.moves import Arrival, FilledPage
 from eqlab.core.study import Checks, Panel
+from eqlab.publish.export import write_answers
 from eqlab.store.schema import answers, arrivals, events, panel_ids, participants, places, tombstones
 from eqlab.store.study.moves import MOST_CHANGES
 from eqlab.store.study.participation import TurnedAway
@@ -597,7 +600,7 @@ def test_an_answer_can_be_changed_until_the_page_after_and_both_are_kept(make_si
     assert next(one.values["rating"] for one in person.counted if one.kind == "trial") == 3
 
 
-def test_reports_tell_the_answers_that_people_have_not_taken_back(make_participation):
+def test_reports_tell_the_answers_that_people_have_not_taken_back(make_participation, tmp_path):
     """`study analyze` told them, and `report`, `compare` and calibrations what had been there before."""
     participation = make_participation(size=3, attention=0)
     for name in "abc":
@@ -610,6 +613,14 @@ def test_reports_tell_the_answers_that_people_have_not_taken_back(make_participa
     store = participation.store
     answered = [one for one in store.scored(participation.design.run.id, "people", "rating") if one.attempts]
     assert [final(one.attempts).values["rating"] for one in answered] == [3] * 9
+    for value in (1, 3):  # and back again: the same words as before
+        participation.make([FilledPage(person, view.number - 1, 1, {"rating": value}, correct=True)])
+    while (view := participation.look(person)).step is not None:
+        participation.save(person, view.number, view.attempt, {})
+    write_answers(store, store.read_run(participation.design.run.id), tmp_path / "answers.jsonl")
+    lines = list(map(json.loads, (tmp_path / "answers.jsonl").read_text().splitlines()))
+    scored = Counter((line["subject"], line["trial"]) for line in lines if line.get("score") is not None)
+    assert set(scored.values()) == {1}
 
 
 def test_an_answer_cannot_be_changed_without_end(make_site):

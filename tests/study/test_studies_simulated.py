@@ -12,7 +12,7 @@ from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
 from eqlab.study.served_study import ServedStudy
 from eqlab.study.simulation.personas import PERSONAS, Truth
-from eqlab.study.simulation.simulate import Simulation, coverage, repeat, simulate, walk
+from eqlab.study.simulation.simulate import Simulation, coverage, repeat, simulate, walk, without_a_number
 from eqlab.study.simulation.walk import Address, WalkError
 from eqlab.study.web.settings import ServerSettings
 
@@ -98,6 +98,7 @@ def test_coverage_over_repetitions_has_its_own_interval(times):
     assert share.value >= 75
     assert share.low < share.value
     assert coverage([*repeats, ()])[0][3].n == times + 1  # a repetition without an estimate is a miss
+    assert (without_a_number([*repeats, ()]), without_a_number([(), ()])) == (1, 2)
 
 
 def test_a_server_that_takes_no_simulated_people_says_what_would(store):

@@ -131,7 +131,9 @@ def _fit(
         fit = fit_ordinal(list(values), dict(fixed), [RandomEffect(*one) for one in chosen.items()])
         widest = max(fit.sd, key=fit.sd.__getitem__, default="")
         if widest and fit.sd[widest] > _WIDEST:
-            raise FitError(f"The spread of the {widest} effect has no finite estimate.")
+            raise FitError(
+                f"The spread of the {widest} effect is too wide to be estimated ({fit.sd[widest]:.0f} log-odds)."
+            )
     except FitError as error:
         raise FitError(
             f"The model of the ratings cannot be fitted: {error.message}", "Collect more ratings, or merge categories."

@@ -159,7 +159,7 @@ def _show(
     from eqlab.cli.output import interval, number, print_rows, print_table
     from eqlab.study.kinds import form_of
     from eqlab.study.simulation.personas import PERSONAS
-    from eqlab.study.simulation.simulate import coverage, power
+    from eqlab.study.simulation.simulate import coverage, power, without_a_number
 
     print_text(
         f"{many(wanted.people, 'simulated person', 'simulated people')} walked "
@@ -205,7 +205,13 @@ def _show(
             for name, put_in, mean, share in coverage(more)
         ]
         columns = ["", "simulated effect", "mean estimate", "coverage, %", "95 % interval", "simulations"]
-        print_rows("", columns, shares, right=[name for name in columns if name != "95 % interval"])
+        if shares:
+            print_rows("", columns, shares, right=[name for name in columns if name != "95 % interval"])
+        if untold := without_a_number(more):
+            print_text(
+                f"In {untold} of {many(len(more), 'simulation')} the analysis could estimate nothing (too few people, "
+                "or a model that does not fit): they count as intervals that miss the truth, and as effects not found."
+            )
         found_it = [[name, number(share.value, 1), interval(share), str(share.n)] for name, share in power(more)]
         if found_it:
             typer.echo("")
@@ -227,7 +233,7 @@ def _as_json(
 ) -> dict[str, Any]:
     from eqlab.cli.study_data import analysis_json
     from eqlab.core.results import as_dict
-    from eqlab.study.simulation.simulate import coverage, power
+    from eqlab.study.simulation.simulate import coverage, power, without_a_number
 
     return {
         "people": wanted.people,
@@ -240,6 +246,7 @@ def _as_json(
         "complaints": outcome.complaints,
         "recovered": [{**as_dict(recovery), "inside": recovery.inside} for recovery in outcome.recovered],
         "simulations": len(more),
+        "without_a_number": without_a_number(more),
         "coverage": [
             {"name": name, "put_in": put_in, "mean_found": mean, "coverage": as_dict(share)}
             for name, put_in, mean, share in coverage(more)

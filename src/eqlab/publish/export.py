@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from eqlab.benchmarks.registry import load
-from eqlab.core.answers import Status
+from eqlab.core.answers import Status, standing
 from eqlab.core.errors import UsageError
 from eqlab.core.trials import AnswerMode
 from eqlab.data.files import whole_file, write_whole
@@ -122,13 +122,14 @@ def _rows(store: Reader, stored: StoredRun) -> Iterator[dict[str, Any]]:
             if not scored.attempts:
                 yield {**base, "status": "unanswered"}
             line = benchmark.item(scored, config.options)
+            counted = next((answer for answer in standing(scored.attempts) if answer.text == line.text), None)
             for answer in scored.attempts:
                 yield {
                     **base,
                     "subject": answer.subject,
                     "attempt": answer.attempt,
                     "status": answer.status,
-                    "score": line.score if answer.text == line.text else None,
+                    "score": line.score if answer is counted else None,
                     "values": json.dumps(dict(answer.values), ensure_ascii=False),
                     **{
                         column: getattr(answer, column)

@@ -499,15 +499,10 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
                 break
         return fit
 
-    wide, narrow = map(lowest, (-0.7, -3.0))
-    if _widest(wide.x[cuts + slopes :]) > WIDEST:  # ever wider, it explains the ratings ever better
+    fit = min(map(lowest, (-0.7, -3.0)), key=lambda one: float(one.fun))
+    if np.exp(fit.x[cuts + slopes :]).max(initial=0.0) > WIDEST:  # ever wider, it explains the ratings ever better
         return np.full(slopes, math.nan)
-    fit = narrow if narrow.fun < wide.fun and _widest(narrow.x[cuts + slopes :]) <= WIDEST else wide
     return np.asarray(fit.x[cuts : cuts + slopes])
-
-
-def _widest(spreads: Floats) -> float:
-    return float(np.exp(spreads).max(initial=0.0))
 
 
 if __name__ == "__main__":

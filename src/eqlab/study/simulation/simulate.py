@@ -6,6 +6,7 @@ repetitions, where the server has been walked once and only the analysis is in q
 
 import asyncio
 import json
+import math
 import secrets
 import tempfile
 import threading
@@ -337,11 +338,16 @@ def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, f
         (
             name,
             own[0].put_in,
-            fmean(recovery.found.value for recovery in own if recovery.found.value is not None),
+            fmean([one.found.value for one in own if one.found.value is not None] or [math.nan]),
             proportion_estimate(f"coverage, {name}", sum(recovery.inside is True for recovery in own), len(repeats)),
         )
         for name, own in _by_question(repeats).items()
     ]
+
+
+def without_a_number(repeats: Sequence[Sequence[Recovered]]) -> int:
+    """In how many repetitions nothing could be estimated."""
+    return sum(all(one.found.value is None for one in own) for own in repeats)
 
 
 def power(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, Estimate]]:

@@ -136,7 +136,7 @@ async def resume(request: Request) -> Response:
     if person is None:
         return site.render.message("unknown", study.language, 401, study=study)
     if not await site.allows(request, "resume", f"{study.id} {person} {network_of(client_of(request))}"):
-        return site.busy(study.language)
+        return site.busy(study)
     if not same_code(fields.get("code", ""), resume_code(site.settings.secret, study.id, person)):
         sealed = site.cookies.seal(person, site.clock())
         return site.render.page("resume", study.language, 403, study=study, who=sealed, wrong=True)
@@ -178,7 +178,7 @@ async def _let_in(
     hashed = None if given is None else panel_hash(secret, given)
     known = here is not None if hashed is None else await served.read(served.participation.knows, hashed, here)
     if not known and not await site.allows(request, "door"):
-        return site.busy(study.language)
+        return site.busy(study)
     arrival = Arrival(
         hashed,
         study.language,
@@ -350,11 +350,14 @@ async def stop(request: Request) -> Response:
 async def deleted(request: Request) -> Response:
     """What somebody is told who has deleted their answers, as often as their browser asks."""
     site, served = study_of(request)
-    end = await end_of_erased(site, served, request)
-    if end is None:
+    found = await end_of_erased(site, served, request)
+    if found is None:
         return visit_of(request).to("page")
+    end, person = found
     told = _at_the_end(served.study, end.state, end.assigned)
-    return site.render.page("deleted", served.study.language, study=served.study, clean=end.clean, **told)
+    reply = site.render.page("deleted", served.study.language, study=served.study, clean=end.clean, **told)
+    site.cookies.set_end(reply, served.study.id, person, end, is_https(request))  # clean, another server may not know
+    return reply
 
 
 async def done(request: Request) -> Response:
@@ -362,7 +365,10 @@ async def done(request: Request) -> Response:
     view = await visit.look()
     if view.step is not None:
         return visit.to("page")
-    return visit.page("done", mark=visit.mark, **_at_the_end(visit.study, view.state, view.arm is not None))
+    end = end_of(view)
+    ended = visit.page("done", mark=visit.mark, **_at_the_end(visit.study, end.state, end.assigned))
+    visit.remember_end(request, ended, end)
+    return ended
 
 
 # Plain routes: pages have no schema, and FastAPI's own handling of a request costs more than the page.
@@ -391,9 +397,9 @@ def end_of(view: View) -> End:
     return End(view.state if view.state in ENDED else "stopped", view.arm is not None)
 
 
-async def end_of_erased(site: Site, served: ServedStudy, request: Request) -> End | None:
-    """How the study ended for whom this browser was, if nothing of them is left. A button pressed twice, a reply that
-    was lost and the link once more all lead to the end that they were promised."""
+async def end_of_erased(site: Site, served: ServedStudy, request: Request) -> tuple[End, str] | None:
+    """How the study ended for whom this browser was, and who that was, if nothing of them is left. A button pressed
+    twice, a reply that was lost and the link once more all lead to the end that they were promised."""
     found = site.cookies.read_end(cookies_of(request), served.study.id)
     if found is None or site.person(request, served.study.id) not in (None, found[1]):
         return None
@@ -401,7 +407,7 @@ async def end_of_erased(site: Site, served: ServedStudy, request: Request) -> En
     try:
         await served.look(person)
     except Unknown:
-        return replace(end, clean=end.clean or served.cleaner.has_cleaned(person))
+        return replace(end, clean=end.clean or served.cleaner.has_cleaned(person)), person
     return None
 
 

@@ -113,8 +113,9 @@ class Site:
         key = derive(self.settings.secret, "limit")
         return hmac.digest(key, f"{what}\0{whom}".encode(), "sha256").hex()
 
-    def busy(self, language: str = "en") -> Response:
-        return self.render.message("busy", language, 429, {"retry-after": "60"})
+    def busy(self, study: Study | None = None) -> Response:
+        language = study.language if study else "en"
+        return self.render.message("busy", language, 429, {"retry-after": "60"}, study=study)
 
 
 def client_of(request: Request) -> str:

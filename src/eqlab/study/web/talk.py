@@ -257,7 +257,7 @@ async def reply(request: Request) -> Response:
     asked = request.query_params.get("lines", "")
     lines = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
     if talks.streams[visit.person] >= _MOST_STREAMS:
-        return visit.site.busy(visit.study.language)
+        return visit.site.busy(visit.study)
     headers = {"x-accel-buffering": "no"}
     return StreamingResponse(_counted(talks, visit.person, lines), media_type="text/event-stream", headers=headers)
 
