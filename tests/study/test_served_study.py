@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -135,6 +136,24 @@ def test_looks_together_are_everybodys_own(open_desk):
     assert [view.person for view in views] == people
     assert [view.step.kind for view in views] == ["consent", "consent", "trial", "consent", "consent", "consent"]
     assert isinstance(nobody, Unknown)
+
+
+def test_who_waits_in_another_loop_is_told_there(open_desk):
+    """All were told in the loop of the first, where nobody else listens."""
+    served = open_desk()
+    person = served.participation.arrive("h", "en")
+    gate = threading.Event()
+    for _ in range(served._readers._max_workers):
+        served._readers.submit(gate.wait)
+
+    def look():
+        return asyncio.run(asyncio.wait_for(served.look(person), 20)).person
+
+    with ThreadPoolExecutor(5) as threads:
+        found = [threads.submit(look) for _ in range(5)]
+        time.sleep(0.5)
+        gate.set()
+        assert [one.result() for one in found] == [person] * 5
 
 
 def test_two_doors_at_once_take_one_panel_id_once(make_participation):

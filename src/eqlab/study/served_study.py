@@ -217,9 +217,10 @@ class _Together(Generic[Asked, Told]):
                     batch.append((asked, told))
         if batch:  # otherwise an earlier call has served it along
             answers = self._answers([asked for asked, _ in batch])
-            futures = [told for _, told in batch]
-            with suppress(RuntimeError):  # the loop has ended, and who waited with it
-                futures[0].get_loop().call_soon_threadsafe(_tell, futures, answers)
+            served = list(zip((told for _, told in batch), answers, strict=True))
+            for loop in {told.get_loop() for told, _ in served}:  # a server has one
+                with suppress(RuntimeError):  # it has ended, and who waited with it
+                    loop.call_soon_threadsafe(_tell, [one for one in served if one[0].get_loop() is loop])
 
     def _answers(self, batch: Sequence[Asked]) -> Sequence[Told | Exception]:
         try:
@@ -230,8 +231,8 @@ class _Together(Generic[Asked, Told]):
             return [answer for one in batch for answer in self._answers([one])]  # nobody fails for another
 
 
-def _tell(futures: Sequence[asyncio.Future[Told]], answers: Sequence[Told | Exception]) -> None:
-    for told, answer in zip(futures, answers, strict=True):
+def _tell(served: Sequence[tuple[asyncio.Future[Told], Told | Exception]]) -> None:
+    for told, answer in served:
         if told.cancelled():
             continue
         if isinstance(answer, Exception):
