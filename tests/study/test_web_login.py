@@ -1,5 +1,6 @@
 """The researcher's login and sessions, and the secret and the password that a server starts with."""
 
+import re
 import time
 from dataclasses import replace
 
@@ -50,7 +51,14 @@ def test_login_opens_the_page_and_its_exports(make_site):
         assert researcher.get(f"/researcher/small/export/{what}").status_code == 404
     assert researcher.get("/researcher/nope").status_code == 404
     researcher.post("/researcher/logout")
-    assert researcher.get("/researcher/small").url.path == "/researcher/login"
+    asked = researcher.get("/researcher/small")
+    assert asked.url.path == "/researcher/login"
+    assert researcher.get("/researcher/login?study=%22%3E%2F%2Felsewhere").text.count("//elsewhere") == 1  # as a value
+    wanted = re.search(r'name="study" value="([^"]*)"', asked.text)[1]
+    again = researcher.post("/researcher/login", data={"password": PASSWORD, "study": wanted})
+    assert again.url.path == "/researcher/small"  # the page that was asked for
+    elsewhere = researcher.post("/researcher/login", data={"password": PASSWORD, "study": "//elsewhere"})
+    assert elsewhere.url.path == "/researcher/"
 
 
 def test_wrong_passwords_wait(make_site):

@@ -7,6 +7,7 @@ import string
 import time
 from contextlib import suppress
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 from hypothesis import given
@@ -66,6 +67,7 @@ def test_every_text_is_used_and_every_used_text_is_there():
         "check_question",
         "check_choices",
     }  # the study's own, where its file does not say
+    built |= {"date", "months"}
     known = set(texts.load("en").words)
     assert used - known == set()
     assert known - used - built == set()
@@ -76,6 +78,27 @@ def test_unknown_languages_are_found_at_the_start(make_site):
         make_site(with_language(small_design(), "xx"))
     assert texts.load("de-AT").language == "de-AT"
     assert texts.load("de-AT")("continue") == "Weiter"
+
+
+@pytest.mark.parametrize(
+    ("language", "until"),
+    [("en", "until 5 March 2030."), ("de", "bis zum 5. März 2030."), ("es", "hasta el 5 de marzo de 2030.")],
+)
+def test_the_end_of_keeping_is_a_date_as_people_write_it(language, until):
+    words = texts.load(language)
+    assert words("consent_keep", until=words.date("2030-03-05")).endswith(until)
+    assert words.date("the end") == "the end"
+
+
+def test_a_translation_without_months_tells_dates_in_numbers(tmp_path, monkeypatch):
+    monkeypatch.setenv("EQLAB_LANGUAGES", str(tmp_path))
+    whole = (files("eqlab.study") / "languages" / "en.toml").read_text(encoding="utf-8")
+    older = re.sub(r"(?m)^(date|months) = .*\n", "", whole)
+    (tmp_path / "nl.toml").write_text(older, encoding="utf-8")
+    assert texts.load("nl").date("2030-03-05") == "2030-03-05"
+    (tmp_path / "sv.toml").write_text(older + '\nmonths = "januari februari"\n', encoding="utf-8")
+    with pytest.raises(DataError, match="twelve months"):
+        texts.load("sv")
 
 
 def test_german_pages_are_german_throughout(make_site):

@@ -38,7 +38,7 @@ def without_eqlab(folder, apart=False):
     told = re.findall(r"^(same|DIFFERENT) +(.*): exported", out, re.MULTILINE)
     wrong = [name for same, name in told if same != "same"]
     assert code == bool(wrong), out
-    assert f"{len(told) - len(wrong)} of {len(told)} numbers were found again" in out
+    assert f"Numbers found again: {len(told) - len(wrong)} of {len(told)}." in out
     return Again({name for same, name in told if same == "same"}, wrong)
 
 

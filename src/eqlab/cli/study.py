@@ -149,7 +149,8 @@ def _show(design: "Design", found: "Overview", heard: tuple[str, ...], power: st
         )
     if study.talk is not None:
         print_text(_talks(study.talk))
-    print_text(power)
+    if power not in heard:
+        print_text(power)
     for warning in heard:
         console().print(f"! {warning}", markup=False, style="yellow")
     if not heard:

@@ -6,6 +6,7 @@ import string
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -19,8 +20,10 @@ from eqlab.core.values import dataclass
 EMOTION = "emotion_"
 """Begins the key of an emotion's name among the words of a kind."""
 _FOLDER = files("eqlab.study") / "languages"
-_LATER = ("check_question", "check_choices")
+_ENGLISH_LATER = ("check_question", "check_choices")
 """Words that came after users may have translated the rest: English where a file lacks them."""
+_PLAIN_DATE = {"date": "{year}-{month}-{day:02}", "months": "01 02 03 04 05 06 07 08 09 10 11 12"}
+"""As those, but an English month inside another language helps nobody."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,14 @@ class Texts:
 
     emotions: Mapping[str, str] = field(default_factory=dict)
     """The names of emotions, whichever kind shows them."""
+
+    def date(self, until: str) -> str:
+        """A date as people write it; words are left as they are."""
+        try:
+            day = date.fromisoformat(until)
+        except ValueError:
+            return until
+        return self("date", day=day.day, month=self.words["months"].split()[day.month - 1], year=day.year)
 
     def kind(self, name: str) -> Mapping[str, str]:
         """A kind's words, the emotions among them."""
@@ -91,12 +102,15 @@ def english_words() -> Mapping[str, str]:
 
 def _texts(top: Section, english: Mapping[str, str]) -> Texts:
     """Every word that English has, with the same places to fill in."""
-    checked = {key: top.text(key, english[key] if key in _LATER else None) for key in english}
+    later = {**{key: english[key] for key in _ENGLISH_LATER}, **_PLAIN_DATE}
+    checked = {key: top.text(key, later.get(key)) for key in english}
     words = {key: str(top.values.get(key, text)) for key, text in checked.items()}  # with the blanks at their ends
     for key, text in words.items():
         if top.has(key) and slots(text) != slots(english[key]):
             wanted = ", ".join(f"{{{name}}}" for name in slots(english[key])) or "none"
             top.wrong(key, f"has other places to fill in than English (there are: {wanted})")
+    if len(words["months"].split()) != 12:
+        top.wrong("months", "is the names of the twelve months, with blanks between")
     if words["direction"] not in ("ltr", "rtl"):
         top.wrong("direction", 'is the way of writing (write "ltr" or "rtl")')
     tables = top.table("kinds", None)

@@ -49,7 +49,7 @@ def main(folder: Path) -> int:
             same = abs(there - value) <= tolerance * max(1.0, abs(value))
         wrong += not same
         sys.stdout.write(f"{'same' if same else 'DIFFERENT':9}  {name}: exported {there}, here {value:.6g}\n")
-    sys.stdout.write(f"{len(found) - wrong} of {len(found)} numbers were found again.\n")
+    sys.stdout.write(f"Numbers found again: {len(found) - wrong} of {len(found)}.\n")
     return 1 if wrong else 0
 
 

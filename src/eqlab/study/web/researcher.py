@@ -4,7 +4,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from typing import Literal
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
@@ -52,9 +52,10 @@ _STALE = 2.0
 @router.get("/login")
 async def ask_login(request: Request) -> Response:
     site = site_of(request)
+    wanted = request.query_params.get("study", "")
     if await known_researcher(request) is not None:
-        return _to("")
-    return site.render.page("login", "en", study=None, wrong=False, several=bool(await _others(site)))
+        return _to_study(site, wanted)
+    return site.render.page("login", "en", study=None, wrong=False, several=bool(await _others(site)), wanted=wanted)
 
 
 @router.post("/login")
@@ -64,13 +65,13 @@ async def login(request: Request) -> Response:
         return site.busy()
     fields = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
     others = {researcher.name: researcher for researcher in await _others(site)}
-    name = fields.get("name", "").strip() or OWNER
+    name, study = fields.get("name", "").strip() or OWNER, fields.get("study", "")
     wanted = None if name == OWNER else others[name].password_hash if name in others else ""
     if not await site.gate.opens(fields.get("password", ""), wanted):
-        return site.render.page("login", "en", 401, study=None, wrong=True, several=bool(others))
+        return site.render.page("login", "en", 401, study=None, wrong=True, several=bool(others), wanted=study)
     await site.forgive(request, "login")
     token = secrets.token_urlsafe(32)
-    reply = _to("")
+    reply = _to_study(site, study)
     site.cookies.set_session(reply, token, is_https(request))
     session = site.cookies.read_session({site.cookies.researcher: [token]}) or ""
     served = site.first
@@ -106,7 +107,7 @@ async def one(request: Request, study: str) -> Response:
     site = site_of(request)
     me = await known_researcher(request)
     if me is None:
-        return _to("login")
+        return _to(f"login?{urlencode({'study': study})}")
     return await _one(request, _find(site, study), me)
 
 
@@ -225,6 +226,11 @@ def _find(site: Site, study: str) -> ServedStudy:
 
 def _to(where: str) -> Response:
     return RedirectResponse(f"/researcher/{where}", 303)
+
+
+def _to_study(site: Site, name: str) -> Response:
+    """To the page that was asked for before the login, or to the list."""
+    return _to(name if name in site.studies else "")
 
 
 async def _status(site: Site, served: ServedStudy) -> StudyStatus:
