@@ -22,8 +22,12 @@ EMOTION = "emotion_"
 _FOLDER = files("eqlab.study") / "languages"
 _ENGLISH_LATER = ("check_question", "check_choices")
 """Words that came after users may have translated the rest: English where a file lacks them."""
-_PLAIN_DATE = {"date": "{year}-{month}-{day:02}", "months": "01 02 03 04 05 06 07 08 09 10 11 12"}
-"""As those, but an English month inside another language helps nobody."""
+_WORDLESS_LATER = {
+    "date": "{year}-{month}-{day:02}",
+    "months": "01 02 03 04 05 06 07 08 09 10 11 12",
+    "help": "{help}",
+}
+"""As those, but an English word inside a sentence of another language helps nobody."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ def english_words() -> Mapping[str, str]:
 
 def _texts(top: Section, english: Mapping[str, str]) -> Texts:
     """Every word that English has, with the same places to fill in."""
-    later = {**{key: english[key] for key in _ENGLISH_LATER}, **_PLAIN_DATE}
+    later = {**{key: english[key] for key in _ENGLISH_LATER}, **_WORDLESS_LATER}
     checked = {key: top.text(key, later.get(key)) for key in english}
     words = {key: str(top.values.get(key, text)) for key, text in checked.items()}  # with the blanks at their ends
     for key, text in words.items():
