@@ -1,11 +1,12 @@
 """Studies made ready: arms from runs, files and our own replies; three kinds of batches; runs that score as usual."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 from filled_studies import template_text
 from judge_case import replies
-from made_studies import made
+from made_studies import made, rehearsed
 from sqlalchemy import delete, func, select, update
 
 import eqlab as api
@@ -379,6 +380,14 @@ def test_arms_of_different_size_fill_at_the_same_pace(store):
         left = {row.arm: row.n for row in places._OPEN_BY_ARM.find(connection, study="evoked")}
     for arm, size in made.sizes.items():
         assert abs(left.get(arm, 0) - size / 2) <= 1, arm
+
+
+def test_and_they_do_in_a_rehearsal(store):
+    """Repetitions of a simulation filled the largest arms first, and told the power of another study."""
+    made = design_of(study(store, "evoked", limit=8), store)
+    assert set(made.sizes.values()) == {3, 6}
+    people = rehearsed(made, sum(made.sizes.values()) // 3, 0.5).people
+    assert Counter(person.arm for person in people) == {arm: size // 3 for arm, size in made.sizes.items()}
 
 
 def test_eqbench_deals_the_dialogues_once(store):

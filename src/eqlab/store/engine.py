@@ -226,12 +226,12 @@ def take_turn(connection: Connection, what: str) -> None:
 def scrub(engine: Engine, *, answers: bool = True) -> bool:
     """After an erasure: what was deleted leaves the database's own files too. SQLite's file is written anew, since
     balanced pages keep stale copies of rows in their gaps whatever `secure_delete` says, and its write-ahead log is
-    emptied (the next erasure or the end of the program does it, if not this time); PostgreSQL's dead rows go, and its
-    statistics of what stood in them. Without `answers` only the small tables are cleaned that know somebody without a
-    place, and of SQLite the log alone. False while somebody reads who began before the erasure, or on SQLite at all."""
+    emptied (the next erasure or the end of the program does it, if not this time). PostgreSQL's dead rows go, and its
+    statistics of what stood in them: without `answers` those of the small tables alone that know somebody without a
+    place. False while somebody reads who began before the erasure, or on SQLite at all."""
     with said_plainly(engine):
         if engine.dialect.name == "sqlite":
-            return _scrub_file(engine, answers)
+            return _scrub_file(engine)
         tables = (*_OF_ARRIVALS, *(_OF_ANSWERS if answers else ()))
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             then = {"then": str(connection.execute(_NOW).scalar_one())}
@@ -244,7 +244,7 @@ def scrub(engine: Engine, *, answers: bool = True) -> bool:
         return True
 
 
-def _scrub_file(engine: Engine, anew: bool) -> bool:
+def _scrub_file(engine: Engine) -> bool:
     with (
         sqlite_said_plainly(_shown(engine)),
         closing(engine.raw_connection()) as own,  # neither is done within a transaction
@@ -252,8 +252,6 @@ def _scrub_file(engine: Engine, anew: bool) -> bool:
     ):
         if not _emptied(cursor):
             return False  # the log would only grow, by the whole file
-        if not anew:
-            return True
         try:
             cursor.execute("VACUUM")
         finally:

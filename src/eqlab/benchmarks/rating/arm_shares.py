@@ -93,10 +93,11 @@ class ArmShares:
         return _with_t(found, adds, int((saw | saw_other).sum()), means)
 
     def _adds(self, what: int, arm: str) -> Floats:
-        """By rater, what they add to an arm's mean beyond its value."""
+        """By rater, what they add to an arm's mean beyond its value: whole numbers until the one division, so that
+        raters who do not differ add exactly nothing."""
         columns = self._columns(self.samples, arm)
         own, n = columns[what], columns[2]
-        return np.asarray(_UNIT[what] * (own - own.sum() / n.sum() * n) / n.sum())
+        return np.asarray(_UNIT[what] * (own * n.sum() - own.sum() * n) / n.sum() ** 2)
 
     def gain(self, arm: str, reference: str) -> Estimate:
         """Percent more Good, the study's measure."""

@@ -85,7 +85,7 @@ class _Places:
         if self._queues:
             queue = self._queues.get(self._design.stratum(values) or "", [])
             return queue.pop(0) if queue else None
-        arm = choose_arm({arm: len(own) for arm, own in self._open.items()}, self._arms, seed)
+        arm = choose_arm({arm: len(own) for arm, own in self._open.items()}, self._arms, seed, self._design.sizes)
         return None if arm is None else (arm, self._open[arm].pop(0))
 
 
