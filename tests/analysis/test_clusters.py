@@ -97,6 +97,13 @@ def test_everybody_the_same_question_has_no_interval():
     assert crossed_mean("m", np.array([1.0, 2.0]), list("aa"), list("xy")).low is None
 
 
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7, 7 / 3])
+def test_answers_all_alike_have_no_interval_however_they_round(value):
+    for people in range(2, 15):
+        found = crossed_mean("m", np.full(3 * people, value), [*range(people)] * 3, [*"abc"] * people)
+        assert (found.se, found.low, found.high) == (0.0, None, None), people
+
+
 def test_two_way_variance_is_that_of_statsmodels():
     import statsmodels.api as sm
     from statsmodels.stats.sandwich_covariance import cov_cluster_2groups

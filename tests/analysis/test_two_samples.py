@@ -61,6 +61,13 @@ def test_paired_is_scipys(a):
     assert found.p == pytest.approx(theirs.pvalue)
 
 
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7, 7 / 3])
+def test_changes_all_alike_have_no_test_however_they_round(value):
+    for n in range(2, 40):
+        assert describe(np.full(n, value)).sd == 0.0
+        assert paired_comparison(np.full(n, value)).test == ""
+
+
 def test_a_default_that_never_varies_does_not_break_the_published_test():
     found = published_comparison(describe(np.array([20.0, 25, 30])), describe(np.full(50, 10.0)))
     assert found.test == "welch"

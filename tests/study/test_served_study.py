@@ -377,8 +377,8 @@ def test_while_somebody_reads_a_deletion_that_is_tried_again_fills_no_disk(open_
 @pytest.mark.parametrize("answers", [True, False])
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 def test_nothing_of_the_erased_stays_in_the_gaps_of_balanced_pages(open_desk, answers):
-    """SQLite overwrites a row that goes, and not the copies that it left behind when it moved others aside: of events of
-    people who had no place yet, too."""
+    """SQLite overwrites a row that goes, and not the copies that it left behind when it moved others aside: of people
+    who had no place yet, too."""
     engine = open_desk().participation.store.engine
     path = Path(engine.url.database)
 

@@ -147,7 +147,7 @@ def crossed_mean(
     by_person, by_question = _variance(weighted, who), _variance(weighted, which)
     both = by_person + by_question - _variance(weighted, codes(list(zip(who, which, strict=True))))
     se = math.sqrt(max(both, by_person, by_question))
-    if se == 0:  # all alike, which is no certainty
+    if se <= 1e-12 * float(np.abs(values).max()):  # all alike but for rounding, which is no certainty
         return Estimate(name, mean, people, 0.0, note=note, of=of)
     low, high = t_bounds(mean, se, min(people, questions) - 1)
     return Estimate(name, mean, people, se, low, min(high, most), note=note, of=of)

@@ -45,7 +45,8 @@ def describe(values: Floats) -> Sample:
     mean = np.add.reduce(values) / n  # as `mean` and `std` do it, without what they do besides
     if n == 1:
         return Sample(1, float(mean), None)
-    return Sample(n, float(mean), math.sqrt(np.add.reduce((values - mean) ** 2) / (n - 1)))
+    sd = math.sqrt(np.add.reduce((values - mean) ** 2) / (n - 1))
+    return Sample(n, float(mean), sd if sd > 1e-12 * abs(mean) else 0.0)  # rounding is no spread
 
 
 def published_comparison(sample: Sample, reference: Sample, alpha: float = 0.01) -> TwoSampleComparison:

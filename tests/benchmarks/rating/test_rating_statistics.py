@@ -548,6 +548,23 @@ def test_one_rater_of_an_arm_tells_nothing_of_others():
     assert (shares.gap("a", "b").value, shares.gap("a", "b").low) == (100.0, None)
 
 
+@pytest.mark.parametrize("prompts", [3, 6, 7, 11])
+@pytest.mark.parametrize("raters", [2, 3, 5, 6, 7])
+def test_raters_of_different_rigour_who_agree_on_the_gap_leave_its_width_unknown(raters, prompts):
+    """Thirds and sevenths are no binary numbers: their rounding made a spread of 1e-16, an interval without width."""
+    ratings = [
+        GivenRating(arm, str(prompt), str(rater), 1 + (prompt < rater % 3 + (arm == "b")), "", "", 0)
+        for arm in "ab"
+        for rater in range(raters)
+        for prompt in range(prompts)
+    ]
+    shares = arm_shares(ratings, ("a", "b"), lambda one: one.rater)
+    gap = shares.mean_gap("a", "b", "gap")
+    assert gap.value == pytest.approx(-1 / prompts)
+    assert (gap.low, gap.high) == (None, None)
+    assert shares.mean("a").low < shares.mean("a").high
+
+
 def test_who_saw_neither_of_two_arms_makes_no_gap_between_them_surer():
     goods = {"p": {"a": 4, "b": 2}, "q": {"a": 3, "c": 1}, "r": {"b": 0, "c": 2}, "s": {"a": 1, "b": 3}}
     others = {f"o{number}": {"c": number % 5, "d": 2} for number in range(20)}
