@@ -1,5 +1,7 @@
 """The deciding model: its random effects, what it leaves out, and what it protects from."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.rating.people import contrasts_of
 from eqlab.benchmarks.rating.rated import GivenRating
+from eqlab.study.results import redo_script
 from eqlab.study.results.redo_script import mixed_logit
 
 
@@ -165,6 +168,36 @@ def test_the_script_is_not_led_off_by_its_first_guess():
     fixed = np.array([[one == "b", one == "c"] for one in arm], float)
     script = mixed_logit(np.array(y), fixed, [rater, prompt, list(zip(prompt, arm, strict=True))])
     assert list(script) == pytest.approx(found, abs=0.02)
+
+
+FEW = {
+    "eight": ([1, 3, 1, 3, 1, 3, 1, 1], "bbaabbaa", "vveexxcc", "nananana"),
+    "twelve": ([4, 5, 4, 1, 1, 1, 1, 2, 1, 4, 4, 4], "bbbaaabbbaaa", "vvveeexxxccc", "qpjdanadnpqj"),
+}
+"""Ratings, arms, raters and prompts of which there is a top, and far off something higher without one."""
+
+
+@pytest.mark.parametrize("few", FEW)
+def test_a_number_that_is_not_told_for_a_spread_without_an_end_is_no_contradiction(few, tmp_path, monkeypatch, capsys):
+    """The search went past the top. It may; the script, which stops there, looks once more from wide spreads."""
+    y, arm, rater, prompt = FEW[few]
+    with pytest.raises(FitError, match="cannot be fitted"):
+        decide(y, arm, rater, prompt, reference="a")
+    effects = [list(rater), list(prompt), list(zip(prompt, arm, strict=True))]
+    fixed = np.array([[one == "b"] for one in arm], float)
+
+    def odds(folder):
+        return {"log-odds": (float(mixed_logit(np.array(y), fixed, effects)[0]), redo_script.FITTED)}
+
+    ((number, _),) = odds(tmp_path).values()
+    assert 2 < number < 3
+    for told, wrong in ((None, 0), (number, 0), (number + 1, 1)):
+        result = {"analysed": 4, "estimates": [], "headline": {"name": "log-odds", "value": told}, "contrasts": []}
+        (tmp_path / "result.json").write_text(json.dumps(result))
+        monkeypatch.setattr(redo_script, "analysed", lambda folder: range(4))
+        monkeypatch.setattr(redo_script, "redone", odds)
+        redo_script.main(tmp_path)
+        assert capsys.readouterr().out.count("DIFFERENT") == wrong
 
 
 def test_effects_with_the_same_levels_are_one():

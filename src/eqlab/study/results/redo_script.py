@@ -29,17 +29,27 @@ ENDLESS = 10.0
 """Log-odds beyond which a climb has no top, as where one arm is always best: eqlab tells no number of such a model."""
 WIDEST = 5.0
 """A standard deviation, in log-odds, beyond which a random effect has none."""
+SPREADS = [-0.7, -3.0]
+"""Logarithms of the standard deviations from which climbs begin."""
+WIDE = 3.0
+"""Another, for a number that eqlab does not tell: spreads without an end may explain few ratings better still."""
 FEWEST = 5
 """Prompts, or situations, with fewer of which eqlab tells no difference, having no interval for it."""
 
 
 def main(folder: Path) -> int:
     told = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    found = {"people analysed": (float(len(analysed(folder))), EXACT), **redone(folder)}
-    exported = {"people analysed": float(told["analysed"])}
+    first, exported = told["headline"]["name"], {"people analysed": float(told["analysed"])}
     for one in (*told["estimates"], told["headline"], *(each["estimate"] for each in told["contrasts"])):
         exported[one["name"]] = one["value"]
-    wrong, first = 0, told["headline"]["name"]
+    found = {"people analysed": (float(len(analysed(folder))), EXACT), **redone(folder)}
+    if untold := [name for name, (value, tolerance) in found.items()
+                  if tolerance == FITTED and exported.get(name) is None and not math.isnan(value)]:  # fmt: skip
+        SPREADS.append(WIDE)
+        again = redone(folder)
+        SPREADS.remove(WIDE)
+        found |= {name: again[name] for name in untold}
+    wrong = 0
     no_top = any(tolerance == FITTED and abs(value) > ENDLESS for value, tolerance in found.values())
     for name, (value, tolerance) in ((first if name == HEADLINE else name, one) for name, one in found.items()):
         there = exported.get(name)
@@ -455,7 +465,7 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
         nonlocal mode
         steps = np.concatenate([at[:1], np.exp(np.clip(at[1:cuts], -12, 12))])
         theta = np.concatenate([[-np.inf], np.cumsum(steps), [np.inf]])
-        sd = np.exp(np.clip(at[cuts + slopes :], -7, 3))[where]
+        sd = np.exp(np.clip(at[cuts + slopes :], -7, 5))[where]
         base = fixed @ at[cuts : cuts + slopes]
 
         def parts(u: Floats) -> tuple[float, Floats, Floats]:
@@ -488,8 +498,9 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
 
     def lowest(spread: float) -> Any:
         """From one guess of the random effects' spread; begun again where it stopped, for slopes are estimated."""
+        wide = cut * max(1.0, np.exp(spread))
         at = np.concatenate(
-            [cut[:1], np.log(np.maximum(np.diff(cut), 1e-3)), np.zeros(slopes), np.full(len(used), spread)]
+            [wide[:1], np.log(np.maximum(np.diff(wide), 1e-3)), np.zeros(slopes), np.full(len(used), spread)]
         )
         best = np.inf
         for _ in range(4):
@@ -499,7 +510,7 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
                 break
         return fit
 
-    fit = min(map(lowest, (-0.7, -3.0)), key=lambda one: float(one.fun))
+    fit = min(map(lowest, SPREADS), key=lambda one: float(one.fun))
     if np.exp(fit.x[cuts + slopes :]).max(initial=0.0) > WIDEST:  # ever wider, it explains the ratings ever better
         return np.full(slopes, math.nan)
     return np.asarray(fit.x[cuts : cuts + slopes])
