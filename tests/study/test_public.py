@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
 from io import StringIO
+from random import Random
 
 import pytest
 from filled_studies import filled
@@ -55,14 +56,14 @@ def test_rare_combinations_of_answers_about_oneself_are_left_empty(tmp_path):
     with Store(str(tmp_path / "s.db")) as store:
         create_study(store, design, "", "test", {})
         participation = Participation(store, design)
-        for number, (gender, town) in enumerate([(1, 1)] * 6 + [(2, 2)] * 6 + [(1, 2)]):
+        for number, (gender, town) in enumerate([(1, 1)] * 6 + [(2, 2)] * 8 + [(1, 2)]):
             person = participation.arrive(f"h{number}", "en")
             take(participation, person, until="question")
             view = participation.look(person)
             participation.save(person, view.number, 1, {"gender": gender, "town": town})
         publish(participation, tmp_path / "public")
     found = groups(tmp_path / "public" / "people.csv", ["about_gender", "about_town"])
-    assert sorted(found.values()) == [6, 7]
+    assert sorted(found.values()) == [7, 8]
     assert found["*", "*"] == 7  # the one, and a common combination with them: nobody is told apart by a gap
     answers = (tmp_path / "public" / "answers.csv").read_text()
     assert "gender" not in answers
@@ -194,6 +195,19 @@ def test_what_the_pages_of_a_quota_tell_is_counted_as_told(tmp_path, monkeypatch
     sizes = Counter((told.stratum, *(row[name] for name in traits)) for told, row in zip(known, rows, strict=True))
     assert {told.stratum for told in known} == {"Woman", "Man"}
     assert min(sizes.values()) >= smallest == 5
+
+
+@given(st.integers(0, 10**6))
+def test_most_people_are_shown_or_nothing_is(seed):
+    """The company of a few who are hidden was at times everybody: every trait stood there, and all showed a star."""
+    draw = Random(seed)
+    people = draw.randint(8, 60)
+    traits = [
+        Trait(f"t{number}", (tuple(draw.choice("abc"[: 2 + number % 2]) for _ in range(people)),))
+        for number in range(5)
+    ]
+    for values in coarsen(traits, 5).values():
+        assert values.count("*") <= people / 2
 
 
 def test_what_everybody_shares_is_told():

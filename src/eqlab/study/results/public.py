@@ -37,8 +37,9 @@ SMALLEST = 5
 """People who must share all traits for them to be published."""
 HIDDEN = "*"
 """Every trait of the few whose combination is too rare."""
-_FEW = 0.1
-"""The share of people whose traits may be hidden rather than making them coarser for all."""
+_FEW, _HALF = 0.1, 0.5
+"""The share of people whose traits may be hidden, for being too few, rather than making them coarser for all; and the
+share with the company that they need to be no gap."""
 _TRAITS = ("question", "quiz", "attention", "gold")
 """Pages that are told of by traits only."""
 _LONG_VISITS = (5, 10, 20, 40)
@@ -271,7 +272,7 @@ def coarsen(
     traits: Sequence[Trait], smallest: int, known: Sequence[Hashable] | None = None
 ) -> dict[str, tuple[str, ...]]:
     """The traits that are left, everybody's values by name: each combination is that of at least `smallest` people who
-    are alike in what is `known` of them anyway."""
+    are alike in what is `known` of them anyway. Of few people it is hidden."""
     at = dict.fromkeys(range(len(traits)), 0)  # which trait is on which step; those left out are missing
     count = len(traits[0].ladder[0]) if traits else 0
     parts = [None] * count if known is None else known
@@ -279,16 +280,26 @@ def coarsen(
     def combined(steps: Mapping[int, int]) -> list[tuple[Any, ...]]:
         return list(zip(parts, *(traits[trait].ladder[step] for trait, step in steps.items()), strict=True))
 
-    def too_rare(steps: Mapping[int, int]) -> int:
-        return sum(size for size in Counter(combined(steps)).values() if size < smallest)
+    def hides(steps: Mapping[int, int]) -> dict[tuple[Any, ...], int]:
+        """Combinations that are hidden, and how many people have each."""
+        sizes = Counter(combined(steps))
+        gone = {one: size for one, size in sizes.items() if size < smallest}
+        for one in sorted(sizes.keys() - gone.keys(), key=lambda one: (sizes[one], one)):
+            if 0 < sum(size for rare, size in gone.items() if rare[0] == one[0]) < smallest:
+                gone[one] = sizes[one]  # a few alone would be told by what they do not show
+        return gone
 
-    while too_rare(at) > _FEW * count:
-        at = min((_coarser(traits, at, trait) for trait in at), key=too_rare)
-    sizes = Counter(combined(at))
-    gone = {one for one, size in sizes.items() if size < smallest}
-    for one in sorted(sizes.keys() - gone, key=lambda one: (sizes[one], one)):
-        if 0 < sum(sizes[rare] for rare in gone if rare[0] == one[0]) < smallest:
-            gone.add(one)  # a few alone would be told by what they do not show
+    def cost(steps: Mapping[int, int]) -> tuple[int, int]:
+        """How many people are too few to be shown; and how many are hidden, with those who keep them company."""
+        gone = hides(steps).values()
+        return sum(size for size in gone if size < smallest), sum(gone)
+
+    def too_many(few: int, hidden: int) -> bool:
+        return few > _FEW * count or hidden > _HALF * count
+
+    while at and too_many(*cost(at)):
+        at = min((_coarser(traits, at, trait) for trait in at), key=cost)
+    gone = hides(at)
     hidden = [one in gone for one in combined(at)]
     return {
         traits[trait].name: tuple(
