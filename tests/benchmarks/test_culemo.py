@@ -153,6 +153,29 @@ def test_people_have_their_own_unit_and_name():
     assert found.norms.measure == "accuracy"
 
 
+@pytest.mark.parametrize("right", [True, False])
+def test_all_right_or_all_wrong_is_no_certainty(right):
+    options, trials = planned()
+    wrong = dict(zip(LABELS, (*LABELS[1:], LABELS[0]), strict=True))
+    found = result(trials, lambda trial: trial.key["gold"] if right else wrong[trial.key["gold"]], options)
+    assert found.headline.value == 100.0 * right
+    assert found.headline.high - found.headline.low > 10
+
+
+def test_where_a_person_stands_is_told_in_the_measure_of_the_headline():
+    options, trials = planned(limit=10)
+    guesses = [lambda trial: trial.key["gold"], lambda trial: "neutral", lambda trial: "joy"]
+    scored = [one for n, guess in enumerate(guesses) for one in answered(trials, guess, f"person:{n}")]
+    found = B.score(PEOPLE, scored, options)
+    (table,) = [one for one in found.tables if one.title == "Where each person stands"]
+    assert table.columns[1].title == "accuracy"
+    each = [row[1] for row in table.rows]
+    assert sum(one.value for one in each) / 3 == pytest.approx(found.headline.value)
+    assert all(one.low < one.high for one in each)
+    own = B.score("person:1", answered(trials, guesses[1], "person:1"), options)
+    assert own.headline.name == "accuracy"
+
+
 def test_a_part_keeps_languages_and_settings_together():
     _, trials = planned(setting="all", limit=4)
     assert len(trials) == 12

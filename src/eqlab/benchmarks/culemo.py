@@ -11,7 +11,7 @@ from msgspec import structs
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import interval, shared_totals
-from eqlab.analysis.intervals import mean_estimate
+from eqlab.analysis.intervals import mean_bounds, mean_estimate
 from eqlab.benchmarks.common.choices import Mark, accuracy, bias_estimates, bias_table, choice, read_marks
 from eqlab.benchmarks.common.outcome import sentence
 from eqlab.benchmarks.common.questions import Question, Questions
@@ -20,6 +20,7 @@ from eqlab.core.benchmark import Scored, Source
 from eqlab.core.errors import DataError
 from eqlab.core.grouping import group_means
 from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
+from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
 
@@ -155,7 +156,7 @@ class CuLEmo(Questions[CuLEmoOptions]):
         return (constant, Baseline("the American answer", _balanced("", answers).value or 0.0))
 
     def people(self, result: Result, options: CuLEmoOptions) -> Result:
-        """Plain accuracy: a person's few questions do not have every label."""
+        """Plain accuracy, as each of them has: a person's few questions do not have every label."""
         norms = None if result.norms is None else replace(result.norms, measure="accuracy")
         return replace(result, headline=structs.replace(result.headline, name="accuracy"), norms=norms)
 
@@ -163,6 +164,8 @@ class CuLEmo(Questions[CuLEmoOptions]):
         read = read_marks(scored)
         if not read:
             return result
+        if result.subject.startswith(PERSON):
+            return replace(result, headline=_accuracy(read))
         head, who = _headline(self.headline, read), result.subject.removeprefix("model:")
         weights = _weights([_cell(mark.trial) for mark in read])
         cells = {mark.trial.id: _cell(mark.trial) for mark in read}
@@ -239,6 +242,10 @@ def _balanced(name: str, answers: Sequence[tuple[Cell, str, bool]]) -> Estimate:
     groups = [[order.index(cell) for cell in order if cell[0] == group] for group in dict.fromkeys(g for g, _ in order)]
     drawn = interval([rows], lambda totals: _mean_recall(totals[0], groups), totals=shared_totals([rows], _DRAWS))
     value, low, high = (None if one is None else 100 * one for one in (drawn.value, drawn.low, drawn.high))
+    if low == high:  # nothing varied, so drawing again tells no width; of all right or all wrong their number does
+        alike = value in (0.0, 100.0)
+        known = mean_bounds([float(value or 0.0)] * len(rows), (0.0, 100.0)) if alike else None
+        low, high = known or (None, None)
     return Estimate(name, value, len(rows), None, low, high, "%", digits=1)
 
 
