@@ -7,6 +7,7 @@ import pytest
 from filled_studies import template_text
 from judge_case import replies
 from made_studies import made, rehearsed
+from small_study import small_design, take
 from sqlalchemy import delete, func, select, update
 
 import eqlab as api
@@ -399,6 +400,19 @@ def test_eqbench_deals_the_dialogues_once(store):
     assert made.arms == ("dialogues",)
     assert made.run.benchmarks[0].options["purpose"] == "people"
     assert len(design_of(replace(one, limit=7), store).batches) == 1
+
+
+def test_a_board_counts_the_people_who_answered_its_questions(store):
+    """Who came to the quiz, and no further, was one of "People (19) … n = 8 people"."""
+    from eqlab.publish.leaderboard.entries import run_entries
+
+    made = small_design(attention=0)
+    walk(made, store, 2)
+    participation = Participation(store, made)
+    take(participation, participation.arrive(None, "en"), until="trial")  # the quiz is behind them
+    found = list(run_entries(store, store.read_run(made.run.id), {}))
+    assert {entry.participants for entry in found} == {2}
+    assert {entry.result.rules["rater"] for entry in found} == {"people (2)"}
 
 
 @pytest.mark.parametrize("kind", ["evoked", "eqbench"])

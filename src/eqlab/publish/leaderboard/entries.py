@@ -136,8 +136,8 @@ def _of_run(
     store: Reader, stored: StoredRun, found: Sequence[Result], say_left_out: dict[str, str]
 ) -> Iterator[BoardEntry]:
     record = RunRecord(stored.config, stored.created_at, stored.provenance, tuple(found))
-    people = sum(subject.startswith("person:") for subject in store.progress(stored.id))
     for result in found:
+        people = _people(store, stored.id, result.benchmark) if result.subject == PEOPLE else 0
         where = f"run {stored.id}, {subject_name(result.subject)}"
         if result.others is not None:
             arms = list(_arms(record, result, stored.id, people))
@@ -147,7 +147,13 @@ def _of_run(
         elif result.headline.value is None:
             say_left_out[where] = f"{result.title}: {result.headline.note or 'no answer could be scored'}"
         else:
-            yield BoardEntry(record, result, "run", stored.id, people if result.subject == PEOPLE else None)
+            yield BoardEntry(record, result, "run", stored.id, people or None)
+
+
+def _people(store: Reader, run: str, benchmark: str) -> int:
+    """Who answered a question of it; others came to a quiz at most."""
+    scored = store.scored(run, PEOPLE, benchmark)
+    return len({answer.subject for one in scored for answer in one.attempts if answer.values})
 
 
 def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[BoardEntry]:
