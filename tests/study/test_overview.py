@@ -6,7 +6,7 @@ import pytest
 from small_study import rating_trial, small_design
 
 from eqlab.core.design import Batch
-from eqlab.core.study import Checks, Panel, Pay
+from eqlab.core.study import Checks, Panel, Pay, QuizQuestion
 from eqlab.study.overview import fair_reward, overview
 
 
@@ -50,7 +50,7 @@ def test_what_to_look_at():
         "the same code": {"panel": Panel("p", "PID", codes=(("complete", "A"), ("full", "A")))},
         "title still says 'CHANGE ME'": {"title": "CHANGE ME"},
         "keep_until: 2020-01-31 is over": {"consent": replace(design.study.consent, keep_until="2020-01-31")},
-        "Still the template's English, between pages in 'de': consent.keep_until, checks.instruction.": {
+        "Still the template's English, between pages in 'de': consent.keep_until, tutorial.questions.text, checks.instruction.": {
             "language": "de",
             "consent": replace(design.study.consent, keep_until="five years after the study has ended"),
         },
@@ -59,6 +59,16 @@ def test_what_to_look_at():
     for part, change in cases.items():
         found = overview(with_study(design, **change)).warnings
         assert any(part in warning for warning in found), (part, found)
+
+
+def test_english_inside_lists_is_named_too():
+    """Whoever failed an English quiz between German pages was sent away."""
+    design = small_design()
+    asked = QuizQuestion("What do you rate?", ("The story that somebody tells", "Die Antwort darauf"), 2)
+    tutorial = replace(design.study.tutorial, questions=(asked,))
+    found = overview(with_study(design, language="de", tutorial=tutorial, instruments=("TEQ",))).warnings
+    assert "'de': tutorial.questions.text, tutorial.questions.options, checks.instruction." in found[0]
+    assert any(warning.endswith("between pages in 'de': TEQ.") for warning in found)
 
 
 def test_replies_that_decline_or_unblind_are_counted():

@@ -135,15 +135,17 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
     """What a researcher should look at; nothing of it stops a study."""
     study, kind = design.study, kind_of(design.study)
     template, english = re.sub(r"\\\n\s*", "", kind.form().template), []
-    for key, value in asdict(study).items():
-        parts = {f"{key}.{part}": text for part, text in value.items()} if isinstance(value, dict) else {key: value}
-        for where, text in parts.items():
-            if PLACEHOLDER in str(text):
-                yield f"{where} still says '{PLACEHOLDER}': write what belongs there."
-            elif key != "analysis" and len(str(text).split()) > 2 and str(text).strip() in template:
-                english.append(where)
+    for where, text in _texts(asdict(study)):
+        if PLACEHOLDER in text:
+            yield f"{where} still says '{PLACEHOLDER}': write what belongs there."
+        elif not where.startswith("analysis") and len(text.split()) > 2 and text.strip() in template:
+            english.append(where)
     if english and study.language != "en":
-        yield f"Still the template's English, between pages in '{study.language}': {', '.join(english)}."
+        named = ", ".join(dict.fromkeys(english))
+        yield f"Still the template's English, between pages in '{study.language}': {named}."
+    if study.instruments and study.language != "en":
+        asked = ", ".join(study.instruments)
+        yield f"Questionnaires are asked in the words of their files, between pages in '{study.language}': {asked}."
     with suppress(ValueError):  # in words
         if date.fromisoformat(study.consent.keep_until) < date.today():
             yield f"consent.keep_until: {study.consent.keep_until} is over; people are told it."
@@ -155,6 +157,18 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
     if study.language != "en" and study.items == "open" and kind.form().arms != "models":
         yield f"The open items are English; the pages around them are in '{study.language}'."
     yield from kind.warnings(design)
+
+
+def _texts(value: object, where: str = "") -> Iterator[tuple[str, str]]:
+    """Every value of a study with its place in the file; those of a list have one."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _texts(part, f"{where}.{key}" if where else key)
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from _texts(part, where)
+    else:
+        yield where, str(value)
 
 
 def _about_pay(study: Study, minutes: float) -> Iterator[str]:
