@@ -50,7 +50,7 @@ def test_what_to_look_at():
         "the same code": {"panel": Panel("p", "PID", codes=(("complete", "A"), ("full", "A")))},
         "title still says 'CHANGE ME'": {"title": "CHANGE ME"},
         "keep_until: 2020-01-31 is over": {"consent": replace(design.study.consent, keep_until="2020-01-31")},
-        "Still the template's English, between pages in 'de': consent.keep_until, tutorial.questions.text, checks.instruction.": {
+        "'de': consent.keep_until, tutorial.questions.text, checks.instruction.": {
             "language": "de",
             "consent": replace(design.study.consent, keep_until="five years after the study has ended"),
         },

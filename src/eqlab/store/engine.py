@@ -31,8 +31,10 @@ from eqlab.store.database import (
 from eqlab.store.location import GARBLED, damaged, is_damage, sqlite_path
 
 _WRITE = {"eqlab_write": True}
-_OF_ARRIVALS = ("events", "arrivals", "panel_ids", "participants", "audit")
-_OF_ANSWERS = ("answers", "planned", "progress", "places", "talk_calls", "trials")
+_KNOW_PEOPLE = (
+    *("events", "arrivals", "panel_ids", "participants", "audit"),
+    *("answers", "planned", "progress", "places", "talk_calls", "trials"),
+)
 _SCRUB, _SCRUB_HOLDS = 2.0, 0.1
 """Seconds that emptying the write-ahead log waits for readers, and for which it keeps writers waiting meanwhile."""
 _NOW = text("SELECT txid_snapshot_xmax(txid_current_snapshot()) % 4294967296")
@@ -223,16 +225,15 @@ def take_turn(connection: Connection, what: str) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": lock_key(what)})
 
 
-def scrub(engine: Engine, *, answers: bool = True) -> bool:
+def scrub(engine: Engine) -> bool:
     """After an erasure: what was deleted leaves the database's own files too. SQLite's file is written anew, since
     balanced pages keep stale copies of rows in their gaps whatever `secure_delete` says, and its write-ahead log is
-    emptied (the next erasure or the end of the program does it, if not this time). PostgreSQL's dead rows go, and its
-    statistics of what stood in them: without `answers` those of the small tables alone that know somebody without a
-    place. False while somebody reads who began before the erasure, or on SQLite at all."""
+    emptied (the next erasure or the end of the program does it, if not this time); PostgreSQL's dead rows go, and its
+    statistics of what stood in them. It takes about as long for many as for one. False while somebody reads who began
+    before the erasure, or on SQLite at all."""
     with said_plainly(engine):
         if engine.dialect.name == "sqlite":
             return _scrub_file(engine)
-        tables = (*_OF_ARRIVALS, *(_OF_ANSWERS if answers else ()))
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             then = {"then": str(connection.execute(_NOW).scalar_one())}
             deadline = time.monotonic() + _SCRUB
@@ -240,7 +241,7 @@ def scrub(engine: Engine, *, answers: bool = True) -> bool:
                 if time.monotonic() > deadline:
                     return False
                 time.sleep(_SCRUB_HOLDS)
-            connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(tables)}")
+            connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(_KNOW_PEOPLE)}")
         return True
 
 

@@ -15,9 +15,10 @@ from eqlab.core.errors import StoreError
 from eqlab.core.moves import Move, Saved, Unknown, View
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
+from eqlab.store.engine import scrub
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.records import LEFT_BEHIND, Erasure, clean_up, erase, erased_lately
+from eqlab.store.study.records import erase, erased_lately
 from eqlab.study.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ class ServedStudy:
 
     async def erase(self, person: str) -> bool:
         """A person deletes what they answered; whether nothing is left in the database's files."""
-        return await self.cleaner.clean(await self.write(erase, self.participation, person, "person"))
+        await self.write(erase, self.participation, person, "person")
+        return await self.cleaner.clean(person)
 
     def close(self) -> None:
         """Waits for what is being written, and for a last try to clean the files."""
@@ -127,8 +129,8 @@ class Cleaner:
         self._store = store
         self._thread = ThreadPoolExecutor(1, "eqlab-served-clean")
         self._together = _Together(self._thread, self._clean)
-        self._unclean: set[Erasure] = set()
-        """Whose traces are in the files; touched by the thread only, as is the next."""
+        self._unclean: set[str] = set()
+        """Whose traces are in the files, or nobody known; touched by the thread only, as is the next."""
         self._rested_at = -math.inf
         self._gone: deque[str] = deque(maxlen=_REMEMBERED)
         self.again: asyncio.Task[None] | None = None
@@ -136,12 +138,12 @@ class Cleaner:
 
     async def take_up(self) -> None:
         """Something may be left of an earlier program."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._unclean.add, LEFT_BEHIND)
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._unclean.add, "")
         self._later()
 
-    async def clean(self, erasure: Erasure) -> bool:
-        """Whether nothing is left now."""
-        clean = await self._together.ask(erasure)
+    async def clean(self, person: str) -> bool:
+        """Whether nothing is left of them now."""
+        clean = await self._together.ask(person)
         if not clean:
             self._later()
         return clean
@@ -161,24 +163,24 @@ class Cleaner:
         if self._unclean:
             self._clean(())
 
-    def _clean(self, erasures: Sequence[Erasure]) -> list[bool]:
-        self._unclean.update(erasures)
+    def _clean(self, people: Sequence[str]) -> list[bool]:
+        self._unclean.update(people)
         rest = self._rested_at - time.monotonic()
         if rest > _CLEAN_PATIENCE:
-            return [False for _ in erasures]
+            return [False for _ in people]
         time.sleep(max(0, rest))
         began = time.monotonic()
         try:
-            clean = clean_up(self._store, sorted(self._unclean, key=lambda erasure: erasure.person))
+            clean = scrub(self._store.engine)
         except StoreError as error:  # a server that is away takes them along
             facts = {"why": error.message}
             _log.warning("traces of who was erased are still in the database's files", extra={"facts": facts})
             clean = False
         self._rested_at = time.monotonic() + _CLEAN_REST * (time.monotonic() - began)
         if clean:
-            self._gone.extend(erasure.person for erasure in self._unclean)
+            self._gone.extend(self._unclean)
             self._unclean.clear()
-        return [clean for _ in erasures]
+        return [clean for _ in people]
 
     def _later(self) -> None:
         if self.again is None:

@@ -181,26 +181,11 @@ def erase_cleanly(
 ) -> tuple[int, bool]:
     """The same; and whether nothing is left in the database's own files either, which takes until nobody reads, and
     room on the disk."""
-    erasure = erase(participation, person, by, who)
+    gone = erase(participation, person, by, who)
     try:
-        return erasure.gone, clean_up(participation.store, [erasure])
+        return gone, scrub(participation.store.engine)
     except StoreError:  # erased they are
-        return erasure.gone, False
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """Of one person, whose rows are deleted; traces of them may be left in the database's own files."""
-
-    person: str
-    gone: int
-    """Answers."""
-    answers: bool
-    """Whether the big tables knew them: they had a place or had answered something."""
-
-
-LEFT_BEHIND = Erasure("", 0, answers=True)
-"""Of nobody known: what an earlier program may not have come to."""
+        return gone, False
 
 
 def erased_lately(participation: Participation, within: float = 7 * 86_400) -> bool:
@@ -214,17 +199,11 @@ def erased_lately(participation: Participation, within: float = 7 * 86_400) -> b
         return connection.execute(query.limit(1)).first() is not None
 
 
-def clean_up(store: Store, erasures: Sequence[Erasure]) -> bool:
-    """Whether nothing of these people is left in the database's own files. It takes about as long for many as for
-    one."""
-    return scrub(store.engine, answers=any(erasure.answers for erasure in erasures))
-
-
 @despite_deadlock
 def erase(
     participation: Participation, person: str, by: Literal["person", "researcher"] = "researcher", who: str = ""
-) -> Erasure:
-    """Delete somebody's rows, without a look at the files: `clean_up` follows."""
+) -> int:
+    """Delete somebody's rows, without a look at the files: `scrub` follows."""
     study, now = participation.study.id, participation.clock()
     with writing(participation.store.engine) as connection:
         take_turn(connection, "plan")  # somebody else may be saying the same words, whose trial goes or stays
@@ -248,7 +227,7 @@ def erase(
             if row.assigned_at is not None or gone:
                 extend(connection, study, now, [(person, "erased")], detail)
             forget_in_audit(connection, study, person)
-    return Erasure(person, gone, bool(gone) or row.assigned_at is not None)
+    return gone
 
 
 def _shut_out(connection: Connection, study: str, person: str) -> int:
