@@ -230,6 +230,11 @@ def test_without_ties_there_are_two_answers(make):
     design = make("pairwise", tables="[options]\nties = false\n")
     (scale,) = design.batches[0].trials[0].form.scales
     assert scale.anchors == ((1, "First"), (2, "Second"))
+    assert "ties" not in power_of(design)
+    tutorial = replace(design.study.tutorial, text="If neither is, choose Tie.")
+    told = overview(replace(design, study=replace(design.study, tutorial=tutorial))).warnings
+    assert any("cannot choose a tie" in warning for warning in told)
+    assert not any("cannot choose a tie" in warning for warning in overview(design).warnings)
     kept = analysis.select_sample(rehearsed(design, 8, 0.8), ()).kept
     table = {row[0]: row[1] for row in people_result(design, kept).result.tables[-1].rows}
     assert table["tie"] == 0

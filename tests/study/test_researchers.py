@@ -51,7 +51,9 @@ def test_a_viewer_sees_progress_and_takes_nothing_out_and_changes_nothing(site):
     assert "Close for good" not in page.text
     assert "Export" not in page.text
     assert viewer.get("/researcher/small/export/answers.csv").status_code == 403
-    assert viewer.get("/researcher/small/people").status_code == 403
+    refused = viewer.get("/researcher/small/people")
+    assert refused.status_code == 403
+    assert "Your role does not reach this" in refused.text
     for what in ("pause", "close", "ban"):
         assert viewer.post("/researcher/small/act", data={"what": what, "person": person}).status_code == 403
     assert read_status(site.participation) == "open"

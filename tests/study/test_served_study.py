@@ -461,3 +461,11 @@ def test_who_had_no_place_leaves_no_name_in_the_statistics_either(open_desk):
     for person in people:
         assert asyncio.run(served.erase(person))
     assert noted() == []
+
+
+def test_two_servers_may_be_asked_for_their_health_at_once(open_desk):
+    """On PostgreSQL both wrote the same row, and one of them said that nothing could be saved."""
+    store = open_desk().participation.store
+    with ThreadPoolExecutor(8) as threads:
+        for asked in [threads.submit(store.ping) for _ in range(80)]:
+            asked.result()

@@ -57,6 +57,7 @@ def test_login_opens_the_page_and_its_exports(make_site):
     wanted = re.search(r'name="study" value="([^"]*)"', asked.text)[1]
     again = researcher.post("/researcher/login", data={"password": PASSWORD, "study": wanted})
     assert again.url.path == "/researcher/small"  # the page that was asked for
+    assert 'href="/researcher/login"' in site.browser().get("/researcher/small/people").text
     elsewhere = researcher.post("/researcher/login", data={"password": PASSWORD, "study": "//elsewhere"})
     assert elsewhere.url.path == "/researcher/"
 

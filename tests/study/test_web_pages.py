@@ -55,7 +55,7 @@ def test_every_text_is_used_and_every_used_text_is_there():
     built = {f"done_{ending}_{part}" for ending in endings for part in ("title", "text")}
     built |= {f"{key}_{part}" for key in ("stop", "delete") for part in ("title", "text", "back")}
     built |= {f"{key}_{part}" for key in ("swap", "moved") for part in ("title", "text", "leave")}
-    shown = set(re.findall(r'"(refused|missing|large|busy|broken|login|panel|unknown|late|cookies|left)"', source))
+    shown = set(re.findall(r'"(refused|role|missing|large|busy|broken|login|panel|unknown|late|cookies|left)"', source))
     shown |= {f"door_{why}" for why in ("paused", "closed", "erased", "simulated")}
     built |= {f"{key}_{part}" for key in shown for part in ("title", "text")}
     built |= {"instruments_text", "instruction", "own_before", "own_after", "prefer_not"}  # defaults of a study file
@@ -99,6 +99,10 @@ def test_a_translation_without_months_tells_dates_in_numbers(tmp_path, monkeypat
     (tmp_path / "sv.toml").write_text(older + '\nmonths = "januari februari"\n', encoding="utf-8")
     with pytest.raises(DataError, match="twelve months"):
         texts.load("sv")
+    for date in ("{day:02d}/{month:02d}/{year}", "{day} {month[0][1][2]} {year}"):  # each consent was an error
+        (tmp_path / "pl.toml").write_text(older + f'\ndate = "{date}"\n', encoding="utf-8")
+        with pytest.raises(DataError, match="date: asks for something"):
+            texts.load("pl")
 
 
 def test_german_pages_are_german_throughout(make_site):

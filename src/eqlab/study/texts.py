@@ -20,7 +20,7 @@ from eqlab.core.values import dataclass
 EMOTION = "emotion_"
 """Begins the key of an emotion's name among the words of a kind."""
 _FOLDER = files("eqlab.study") / "languages"
-_ENGLISH_LATER = ("check_question", "check_choices")
+_ENGLISH_LATER = ("check_question", "check_choices", "role_title", "role_text")
 """Words that came after users may have translated the rest: English where a file lacks them."""
 _WORDLESS_LATER = {
     "date": "{year}-{month}-{day:02}",
@@ -115,6 +115,10 @@ def _texts(top: Section, english: Mapping[str, str]) -> Texts:
             top.wrong(key, f"has other places to fill in than English (there are: {wanted})")
     if len(words["months"].split()) != 12:
         top.wrong("months", "is the names of the twelve months, with blanks between")
+    try:
+        words["date"].format(day=1, month="May", year=2030)
+    except (ValueError, LookupError):
+        top.wrong("date", "asks for something that a day, a year and the name of a month do not have")
     if words["direction"] not in ("ltr", "rtl"):
         top.wrong("direction", 'is the way of writing (write "ltr" or "rtl")')
     tables = top.table("kinds", None)

@@ -280,6 +280,10 @@ ARM = "pairs"
 _OPTIONS = (OptionHelp("ties", "yes", "whether people may say that both are alike", ("yes", "no")),)
 
 
+def _with_ties(study: Study) -> bool:
+    return bool(read_options("pairwise", _OPTIONS, dict(study.options))["ties"])
+
+
 @dataclass(frozen=True, slots=True)
 class PairwiseStudy:
     words: Mapping[str, str] = field(default_factory=lambda: words_of.PAIR_WORDS)
@@ -312,8 +316,7 @@ class PairwiseStudy:
         units = [(prompt, *pair) for prompt in sorted({row.prompt for row in rows}) for pair in combinations(arms, 2)]
         emotions = [reply[arms[0], prompt].emotion for prompt, _, _ in units]
         dealt = balanced_batches(units, emotions, study.places.batch_size, study.seed)
-        ties = bool(read_options("pairwise", _OPTIONS, dict(study.options))["ties"])
-        scale = words_of.better_scale(self.words, ties=ties)
+        scale = words_of.better_scale(self.words, ties=_with_ties(study))
         batches: list[Batch] = []
         for own in dealt:
             for version in (0, 1):
@@ -352,13 +355,15 @@ class PairwiseStudy:
         won = 100 * float(expit((ndtri(1 - alpha / 2) + ndtri(0.8)) * 2 / (meet * arms / 2) ** 0.5))
         return (
             f"With {many(meet, 'choice')} between every two arms, you have at most 80 % power to detect a preference "
-            f"of {won:.0f} to {100 - won:.0f} (two-sided, {level}; ties, and choices by the same person, "
-            "lower it)."
+            f"of {won:.0f} to {100 - won:.0f} (two-sided, {level}; {'ties, and ' if _with_ties(design.study) else ''}"
+            "choices by the same person, lower it)."
         )
 
     def warnings(self, design: Design) -> Iterable[str]:
         if why := untestable(_prompts(design)):
             yield why
+        if not _with_ties(design.study) and "choose Tie" in design.study.tutorial.text:
+            yield "People cannot choose a tie (ties = false), but the tutorial still tells them to."
         yield from about_replies(design)
 
     def simulated(self, design: Design, truth: Truth, seed: int) -> "Raters":

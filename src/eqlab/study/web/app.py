@@ -215,7 +215,8 @@ async def _turned_away(request: Request, error: Exception) -> Response:
     if request.url.path.startswith("/api/"):
         detail = error.detail if isinstance(error, HTTPException) else "Error"
         return JSONResponse({"detail": str(detail)}, status)
-    return _refusal(site_of(request), request.scope, status)
+    key = "role" if isinstance(error, HTTPException) and error.detail == researcher.OTHER_ROLE else ""
+    return _refusal(site_of(request), request.scope, status, key)
 
 
 async def _stranger(request: Request, _: Exception) -> Response:
@@ -248,7 +249,7 @@ async def _malformed(_: Request, error: Exception) -> Response:
     return JSONResponse({"detail": found}, 422)
 
 
-def _refusal(site: Site, scope: Scope, status: int) -> Response:
+def _refusal(site: Site, scope: Scope, status: int, key: str = "") -> Response:
     """The page, or for programs the JSON, for a request that is turned away."""
     if scope["path"].startswith("/api/"):
         words = site.render.texts("en")(f"{_MESSAGES.get(status, 'broken')}_title")
@@ -256,6 +257,5 @@ def _refusal(site: Site, scope: Scope, status: int) -> Response:
     parts = scope["path"].split("/")
     served = site.studies.get(parts[2]) if len(parts) > 2 and parts[1] == "s" else None
     language = served.study.language if served else "en"
-    return site.render.message(
-        _MESSAGES.get(status, "broken"), language, status, study=served.study if served else None
-    )
+    key = key or _MESSAGES.get(status, "broken")
+    return site.render.message(key, language, status, study=served.study if served else None)

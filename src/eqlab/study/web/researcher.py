@@ -45,6 +45,7 @@ OWNER = "researcher"
 """Who has the server's own password."""
 _STATUSES: dict[str, Status] = {"pause": "paused", "resume": "open", "close": "closed"}
 _SENT_AWAY: dict[str, Literal["returned", "banned"]] = {"release": "returned", "ban": "banned"}
+OTHER_ROLE = "A manager may."
 _STALE = 2.0
 """Seconds for which a status is shown again without looking."""
 
@@ -213,7 +214,7 @@ async def _admit(request: Request, role: Role = "viewer") -> Researcher:
     if me is None:
         raise HTTPException(401)
     if ROLES.index(me.role) < ROLES.index(role):
-        raise HTTPException(403)
+        raise HTTPException(403, OTHER_ROLE)
     return me
 
 
