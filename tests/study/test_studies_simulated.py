@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from small_study import small_design
 
 from eqlab.cli.study_simulate import _show
@@ -12,7 +13,7 @@ from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
 from eqlab.study.served_study import ServedStudy
 from eqlab.study.simulation.personas import PERSONAS, Truth
-from eqlab.study.simulation.simulate import Simulation, coverage, repeat, simulate, walk, without_a_number
+from eqlab.study.simulation.simulate import Simulation, coverage, repeat, simulate, walk, without_an_interval
 from eqlab.study.simulation.walk import Address, WalkError
 from eqlab.study.web.settings import ServerSettings
 
@@ -98,7 +99,9 @@ def test_coverage_over_repetitions_has_its_own_interval(times):
     assert share.value >= 75
     assert share.low < share.value
     assert coverage([*repeats, ()])[0][3].n == times + 1  # a repetition without an estimate is a miss
-    assert (without_a_number([*repeats, ()]), without_a_number([(), ()])) == (1, 2)
+    assert (without_an_interval([*repeats, ()]), without_an_interval([(), ()])) == (1, 2)
+    bare = replace(repeats[0][0], found=structs.replace(repeats[0][0].found, low=None, high=None))
+    assert without_an_interval([*repeats, (bare,)]) == 1  # "coverage 0.0" was told of four people without a word
 
 
 def test_a_server_that_takes_no_simulated_people_says_what_would(store):

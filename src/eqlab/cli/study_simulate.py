@@ -159,7 +159,7 @@ def _show(
     from eqlab.cli.output import interval, number, print_rows, print_table
     from eqlab.study.kinds import form_of
     from eqlab.study.simulation.personas import PERSONAS
-    from eqlab.study.simulation.simulate import coverage, power, without_a_number
+    from eqlab.study.simulation.simulate import coverage, power, without_an_interval
 
     print_text(
         f"{many(wanted.people, 'simulated person', 'simulated people')} walked "
@@ -207,10 +207,10 @@ def _show(
         columns = ["", "simulated effect", "mean estimate", "coverage, %", "95 % interval", "simulations"]
         if shares:
             print_rows("", columns, shares, right=[name for name in columns if name != "95 % interval"])
-        if untold := without_a_number(more):
+        if untold := without_an_interval(more):
             print_text(
-                f"In {untold} of {many(len(more), 'simulation')} the analysis could estimate nothing (too few people, "
-                "or a model that does not fit): they count as intervals that miss the truth, and as effects not found."
+                f"In {untold} of {many(len(more), 'simulation')} the analysis had no interval (too few people, or a "
+                "model that does not fit): they count as intervals that miss the truth, and as effects not found."
             )
         found_it = [[name, number(share.value, 1), interval(share), str(share.n)] for name, share in power(more)]
         if found_it:
@@ -233,7 +233,7 @@ def _as_json(
 ) -> dict[str, Any]:
     from eqlab.cli.study_data import analysis_json
     from eqlab.core.results import as_dict
-    from eqlab.study.simulation.simulate import coverage, power, without_a_number
+    from eqlab.study.simulation.simulate import coverage, power, without_an_interval
 
     return {
         "people": wanted.people,
@@ -246,7 +246,7 @@ def _as_json(
         "complaints": outcome.complaints,
         "recovered": [{**as_dict(recovery), "inside": recovery.inside} for recovery in outcome.recovered],
         "simulations": len(more),
-        "without_a_number": without_a_number(more),
+        "without_an_interval": without_an_interval(more),
         "coverage": [
             {"name": name, "put_in": put_in, "mean_found": mean, "coverage": as_dict(share)}
             for name, put_in, mean, share in coverage(more)

@@ -345,9 +345,9 @@ def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, f
     ]
 
 
-def without_a_number(repeats: Sequence[Sequence[Recovered]]) -> int:
-    """In how many repetitions nothing could be estimated."""
-    return sum(all(one.found.value is None for one in own) for own in repeats)
+def without_an_interval(repeats: Sequence[Sequence[Recovered]]) -> int:
+    """In how many repetitions there was no estimate with an interval."""
+    return sum(all(one.found.low is None for one in own) for own in repeats)
 
 
 def power(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, Estimate]]:
