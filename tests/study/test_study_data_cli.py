@@ -320,6 +320,11 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
         ["panel-id-three", "finished", "approve"],
     ]
     assert (tmp_path / "paid" / "eqbench.bonus.csv").read_text() == "panel-id-three,1.50\n"  # once
+    for separator in (";", "\t"):  # as a German spreadsheet saves it
+        (tmp_path / "theirs.csv").write_text(f"x{separator}Participant id\n1{separator}PANEL-ID-THREE\n")
+        assert eqlab("study", "approve", "study.toml", "theirs.csv", "-o", "theirs")[0] == 0
+        theirs = (tmp_path / "theirs" / "eqbench.approval.csv").read_text().splitlines()
+        assert [line.split(",")[:3] for line in theirs[1:]] == [["PANEL-ID-THREE", "finished", "approve"]]
     for command, said in (("pause", "paused"), ("resume", "open")):
         assert said in eqlab("study", command, "study.toml")[1]
     assert eqlab("study", "close", "study.toml", "--yes")[0] == 0

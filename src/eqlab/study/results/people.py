@@ -333,7 +333,9 @@ def _ids(path: Path, column: str, named: bool) -> list[str]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read ({error}).", "Name the panel's list of ids.") from error
-    rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+    separator = max(",;\t", key=text.lstrip().partition("\n")[0].count)  # a spreadsheet writes its country's
+    cells = csv.reader(io.StringIO(text), delimiter=separator)
+    rows = [row for row in cells if any(cell.strip() for cell in row)]
     if not rows:
         raise DataError(f"{path} names nobody.", "Name the panel's list of ids.")
     for name in (column, "Participant id", "participant_id"):
