@@ -463,6 +463,24 @@ def test_who_had_no_place_leaves_no_name_in_the_statistics_either(open_desk):
     assert noted() == []
 
 
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_the_last_person_of_a_store_leaves_no_word_in_the_statistics_either(open_desk):
+    """ANALYZE passes over a table without rows, and what it had noted of the one who was there until then stayed."""
+    served = open_desk()
+    people = [served.participation.arrive(f"h{number}", "en") for number in range(3)]
+    for person in people:
+        take(served.participation, person)
+    for person in people:
+        assert asyncio.run(served.erase(person))
+    with served.participation.store.engine.connect() as connection:
+        told = connection.execute(text("SELECT most_common_vals::text, histogram_bounds::text FROM pg_stats"))
+        whole = " ".join(str(part) for row in told for part in row)
+        assert connection.execute(select(func.count()).select_from(answers)).scalar() == 0
+    assert [person for person in people if person in whole] == []
+    again = served.participation.arrive("again", "en")
+    assert take(served.participation, again).state == "finished"
+
+
 def test_two_servers_may_be_asked_for_their_health_at_once(open_desk):
     """On PostgreSQL both wrote the same row, and one of them said that nothing could be saved."""
     store = open_desk().participation.store

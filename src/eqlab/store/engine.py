@@ -47,6 +47,13 @@ _OLDER_READERS = text(
     ) AS transactions WHERE age(held) > age(CAST(:then AS xid)) LIMIT 1"""
 )
 """Transactions of PostgreSQL that may still see what was deleted before `then`: VACUUM leaves that where it is."""
+_NOTED = text(
+    """SELECT attname, format_type(atttypid, atttypmod) AS kind FROM pg_stats
+    JOIN pg_namespace ON nspname = schemaname
+    JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = tablename
+    JOIN pg_attribute USING (attname) WHERE attrelid = pg_class.oid AND pg_class.oid = to_regclass(:name)"""
+)
+"""The columns of a table of which PostgreSQL's statistics hold values."""
 _DEADLOCKS = 3
 P = ParamSpec("P")
 _Done = TypeVar("_Done")
@@ -242,7 +249,21 @@ def scrub(engine: Engine) -> bool:
                     return False
                 time.sleep(_SCRUB_HOLDS)
             connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(_KNOW_PEOPLE)}")
+        with engine.begin() as connection:
+            _forget_the_last(connection)
         return True
+
+
+def _forget_the_last(connection: Connection) -> None:
+    """ANALYZE leaves what it noted before of a table that has become empty: the words of whoever was the last. A column
+    that is given the type it has loses that."""
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{1000 * _SCRUB:.0f}ms'")
+    for table in _KNOW_PEOPLE:
+        if connection.exec_driver_sql(f"SELECT 1 FROM {table} LIMIT 1").first() is not None:
+            continue
+        if noted := connection.execute(_NOTED, {"name": table}).all():
+            anew = ", ".join(f'ALTER COLUMN "{column.attname}" TYPE {column.kind}' for column in noted)
+            connection.exec_driver_sql(f"ALTER TABLE {table} {anew}")
 
 
 def _scrub_file(engine: Engine) -> bool:
