@@ -23,8 +23,8 @@ from eqlab.study.results.participants import Participant, Participants, read_par
 from eqlab.study.talks import ModelCalls, model_calls
 
 _LAST_EVENTS = 20
-_HIDDEN = ("place", "batch")
-"""Details of events that would help to recognise a person."""
+_HIDDEN = ("place", "batch", "arm")
+"""Details of events that would help to recognise a person, or tell whose arm an ending was."""
 
 
 @dataclass(frozen=True, slots=True)
