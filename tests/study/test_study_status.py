@@ -64,7 +64,7 @@ def test_people_on_their_way_and_at_the_end(make_participation, clock):
     assert now.attention_people == {0: 1}
     assert now.events[0].kind == "erased"
     assert any(event.kind == "assigned" for event in now.events)
-    assert not any("arm" in event.detail for event in now.events)  # beside its time it would be a look at who left which
+    assert not any("arm" in event.detail for event in now.events)  # with its time: a look
     assert not any(person in str(now) for person in (done, declined, silent, here, gone))
 
 
