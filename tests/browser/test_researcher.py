@@ -42,7 +42,7 @@ def test_log_in_watch_and_export(study, page, monkeypatch):
     take(participation, participation.arrive("h1", "en"))
     participation.arrive("h2", "en")
     page.clock.install()
-    page.goto(f"{study.url}/researcher/small")
+    page.goto(f"{study.url}/researcher/")
     expect(page.locator("h1")).to_have_text("Log in")
     well_made(page)
     page.keyboard.press("Tab")

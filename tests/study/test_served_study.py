@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from small_study import take
-from sqlalchemy import event, func, select, text
+from sqlalchemy import create_engine, event, func, select, text
 
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import Arrival, ConsentMove, FilledPage, Unknown
@@ -479,6 +479,26 @@ def test_the_last_person_of_a_store_leaves_no_word_in_the_statistics_either(open
     assert [person for person in people if person in whole] == []
     again = served.participation.arrive("again", "en")
     assert take(served.participation, again).state == "finished"
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_a_role_that_may_not_clean_says_so(open_desk):
+    """VACUUM passed over tables of another owner with a notice, and "deleted" was said."""
+    engine = open_desk().participation.store.engine
+    assert scrub(engine)
+    with engine.begin() as connection:
+        connection.execute(text("DROP ROLE IF EXISTS guest_of_tables"))
+        connection.execute(text("CREATE ROLE guest_of_tables"))
+
+    def as_guest(own, _):
+        own.cursor().execute("SET ROLE guest_of_tables")
+        own.commit()
+
+    guest = create_engine(engine.url)
+    event.listen(guest, "connect", as_guest)
+    with pytest.raises(StoreError, match="does not own the table"):
+        scrub(guest)
+    guest.dispose()
 
 
 def test_two_servers_may_be_asked_for_their_health_at_once(open_desk):

@@ -99,9 +99,17 @@ def test_a_translation_without_months_tells_dates_in_numbers(tmp_path, monkeypat
     (tmp_path / "sv.toml").write_text(older + '\nmonths = "januari februari"\n', encoding="utf-8")
     with pytest.raises(DataError, match="twelve months"):
         texts.load("sv")
-    for date in ("{day:02d}/{month:02d}/{year}", "{day} {month[0][1][2]} {year}"):  # each consent was an error
-        (tmp_path / "pl.toml").write_text(older + f'\ndate = "{date}"\n', encoding="utf-8")
-        with pytest.raises(DataError, match="date: asks for something"):
+    (tmp_path / "da.toml").write_text(older + '\ndate = "{day:02}.{month}.{year}"\n', encoding="utf-8")
+    assert texts.load("da").date("2030-03-05") == "05.03.2030"
+    for key, text in (  # each consent was an error
+        ("date", "{day:02d}/{month:02d}/{year}"),
+        ("date", "{day:x<99999999999999999999}{month}{year}"),
+        ("help", "{help:5d}"),
+        ("help", "{help!r}"),
+    ):
+        other = re.sub(rf"(?m)^{key} = .*\n", "", older, count=1)
+        (tmp_path / "pl.toml").write_text(f'{key} = "{text}"\n{other}', encoding="utf-8")
+        with pytest.raises(DataError, match=f"{key}: "):
             texts.load("pl")
 
 

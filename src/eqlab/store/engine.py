@@ -47,6 +47,11 @@ _OLDER_READERS = text(
     ) AS transactions WHERE age(held) > age(CAST(:then AS xid)) LIMIT 1"""
 )
 """Transactions of PostgreSQL that may still see what was deleted before `then`: VACUUM leaves that where it is."""
+_ANOTHERS = text(
+    """SELECT relname FROM pg_class WHERE NOT pg_has_role(relowner, 'USAGE')
+    AND oid IN (SELECT to_regclass(name) FROM unnest(CAST(:names AS text[])) AS name) LIMIT 1"""
+)
+"""A table that this role may not clean: VACUUM would pass over it with no more than a notice."""
 _NOTED = text(
     """SELECT attname, format_type(atttypid, atttypmod) AS kind FROM pg_stats
     JOIN pg_namespace ON nspname = schemaname
@@ -242,6 +247,11 @@ def scrub(engine: Engine) -> bool:
         if engine.dialect.name == "sqlite":
             return _scrub_file(engine)
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            if table := connection.execute(_ANOTHERS, {"names": list(_KNOW_PEOPLE)}).scalar():
+                raise StoreError(
+                    f"The database's role does not own the table '{table}': what was deleted cannot be cleaned away.",
+                    "Let the role own the tables: ALTER TABLE … OWNER TO …",
+                )
             then = {"then": str(connection.execute(_NOW).scalar_one())}
             deadline = time.monotonic() + _SCRUB
             while connection.execute(_OLDER_READERS, then).first() is not None:

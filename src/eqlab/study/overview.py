@@ -138,7 +138,7 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
     for where, text in _texts(asdict(study)):
         if PLACEHOLDER in text:
             yield f"{where} still says '{PLACEHOLDER}': write what belongs there."
-        elif not where.startswith("analysis") and len(text.split()) > 2 and text.strip() in template:
+        elif not where.startswith("analysis") and len(text.split()) > _NOBODYS and text.strip() in template:
             english.append(where)
     if english and study.language != "en":
         named = ", ".join(dict.fromkeys(english))
@@ -157,6 +157,10 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
     if study.language != "en" and study.items == "open" and kind.form().arms != "models":
         yield f"The open items are English; the pages around them are in '{study.language}'."
     yield from kind.warnings(design)
+
+
+_NOBODYS = 1
+"""A label of so many words is nobody's, and not a template's: "Good"."""
 
 
 def _texts(value: object, where: str = "") -> Iterator[tuple[str, str]]:

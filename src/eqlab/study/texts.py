@@ -110,14 +110,15 @@ def _texts(top: Section, english: Mapping[str, str]) -> Texts:
     checked = {key: top.text(key, later.get(key)) for key in english}
     words = {key: str(top.values.get(key, text)) for key, text in checked.items()}  # with the blanks at their ends
     for key, text in words.items():
-        if top.has(key) and slots(text) != slots(english[key]):
+        formats = key != "date"  # which may be 05.03.2030 elsewhere
+        if top.has(key) and slots(text, formats=formats) != slots(english[key], formats=formats):
             wanted = ", ".join(f"{{{name}}}" for name in slots(english[key])) or "none"
             top.wrong(key, f"has other places to fill in than English (there are: {wanted})")
     if len(words["months"].split()) != 12:
         top.wrong("months", "is the names of the twelve months, with blanks between")
     try:
         words["date"].format(day=1, month="May", year=2030)
-    except (ValueError, LookupError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         top.wrong("date", "asks for something that a day, a year and the name of a month do not have")
     if words["direction"] not in ("ltr", "rtl"):
         top.wrong("direction", 'is the way of writing (write "ltr" or "rtl")')
@@ -130,9 +131,12 @@ def _texts(top: Section, english: Mapping[str, str]) -> Texts:
     return Texts("", words, kinds, {key: named.text(key) for key in named.values})
 
 
-def slots(text: str) -> list[str]:
-    """The places of a text that are filled in; a text that cannot be filled in at all has one that no other has."""
+def slots(text: str, *, formats: bool = True) -> list[str]:
+    """The places of a text that are filled in, with their `formats`; a text that cannot be filled in at all has one
+    that no other has."""
     try:
-        return sorted(name for _, name, _, _ in string.Formatter().parse(text) if name is not None)
+        found = [(name, form, how) for _, name, form, how in string.Formatter().parse(text) if name is not None]
     except ValueError:
         return [text]
+    return sorted(f"{name}{f'!{how}' if how else ''}{f':{form}' if form else ''}" if formats else name
+                  for name, form, how in found)  # fmt: skip

@@ -31,8 +31,8 @@ WIDEST = 5.0
 """A standard deviation, in log-odds, beyond which a random effect has none."""
 SPREADS = [-0.7, -3.0]
 """Logarithms of the standard deviations from which climbs begin."""
-WIDE = 3.0
-"""Another, for a number that eqlab does not tell: spreads without an end may explain few ratings better still."""
+WIDE = [2.0, 3.0]
+"""Others, for a number that eqlab does not tell: spreads without an end may explain few ratings better still."""
 FEWEST = 5
 """Prompts, or situations, with fewer of which eqlab tells no difference, having no interval for it."""
 
@@ -45,9 +45,9 @@ def main(folder: Path) -> int:
     found = {"people analysed": (float(len(analysed(folder))), EXACT), **redone(folder)}
     if untold := [name for name, (value, tolerance) in found.items()
                   if tolerance == FITTED and exported.get(name) is None and not math.isnan(value)]:  # fmt: skip
-        SPREADS.append(WIDE)
+        SPREADS.extend(WIDE)
         again = redone(folder)
-        SPREADS.remove(WIDE)
+        del SPREADS[-len(WIDE) :]
         found |= {name: again[name] for name in untold}
     wrong = 0
     no_top = any(tolerance == FITTED and abs(value) > ENDLESS for value, tolerance in found.values())
