@@ -128,7 +128,7 @@ def steady(text: str, url: str, folder: Path, ids: dict[str, str]) -> str:
     lines, timed = [], False
     for line in text.splitlines():
         timed = "seconds a reply" in line or (timed and bool(line.strip()))
-        line = re.sub(r"(?:< )?\d+\.\d\d\s*$", "0.01", line) if timed else line
+        line = re.sub(r"(?:< )?\d+\.\d\d\s*$", lambda found: "0.01".rjust(len(found[0])), line) if timed else line
         lines.append(line.rstrip())
     return "\n".join(lines).strip("\n")
 
