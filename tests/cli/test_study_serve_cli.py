@@ -43,6 +43,13 @@ def begin(*arguments):
     return process, said
 
 
+def printed(*arguments):
+    process, said = begin(*arguments)
+    process.kill()
+    process.communicate(timeout=60)
+    return said
+
+
 def read(url):
     with urllib.request.urlopen(url, timeout=60) as reply:
         return reply.read().decode()
@@ -81,6 +88,27 @@ def test_preview_keeps_nothing(study_file, tmp_path):
     assert process.returncode == 0
     status = CliRunner().invoke(app, ["study", "status", str(study_file)])
     assert "has not begun" in str(status.exception)
+
+
+def test_a_study_of_signed_links_is_told_how_they_are_made_and_not_given_one_that_opens_nothing(study_file, tmp_path):
+    study_file.unlink()
+    CliRunner().invoke(app, ["study", "init", "eqbench", "-o", str(study_file), "--panel", "prolific"])
+    study_file.write_text(study_file.read_text().replace("[panel]\n", "[panel]\nsigned = true\n"))
+    said = printed("serve", str(study_file), "--port", "0")
+    url = re.search(
+        r"participants  signed links only: 'eqlab study people links FILE IDS --url (http://\S+:\d+)'", said
+    ).group(1)
+    ids, good = tmp_path / "ids.txt", "5f3c8d2ab91e4c0012d3a4b5"
+    ids.write_text(f"\ufeff{good}\n\n {good.upper()} \n")
+    made = CliRunner().invoke(app, ["study", "people", "links", str(study_file), str(ids), "--url", url])
+    assert [line.split("&")[0].lower() for line in made.output.splitlines()] == [
+        f"{url}/s/eqbench?prolific_pid={good}"
+    ] * 2
+    ids.write_text(f"{good}\n\nsomebody\n")
+    refused = CliRunner().invoke(app, ["study", "people", "links", str(study_file), str(ids), "--url", url])
+    assert (refused.output, "line 3: 'somebody' is no id" in str(refused.exception)) == ("", True)
+    said = printed("preview", str(study_file), "--port", "0")  # whose door is open
+    assert re.search(r"participants  http://\S+/s/eqbench\n", said)
 
 
 def test_serve_refuses_to_be_open_to_the_world_without_secrets(study_file):

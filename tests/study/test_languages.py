@@ -1,8 +1,12 @@
 """Languages: ours are complete, a user's is a file in a folder, and trials speak the study's language."""
 
+import re
+
 import pytest
 from made_studies import made, study_text, write_replies
+from typer.testing import CliRunner
 
+from eqlab.cli.main import app
 from eqlab.core.errors import DataError
 from eqlab.study import texts
 from eqlab.study.file import read_study
@@ -104,6 +108,15 @@ def test_what_a_language_file_lacks_is_said(own):
     assert 'direction: is the way of writing (write "ltr" or "rtl")' in said
     (own / "pt.toml").write_text("\n".join(line for line in text.splitlines() if not line.startswith("okay")))
     assert missing_words("pt") == {"rating": ("okay",)}
+
+
+def test_a_language_that_is_there_but_not_translated_is_not_complete(own):
+    (own / "pt.toml").write_text(language_text("pt"))
+    said = CliRunner().invoke(app, ["study", "language"]).output
+    words = sum(len(words) for words in kind_words().values()) + len(texts.english_words())
+    assert re.search(rf"pt +{words} texts are there in English", said)
+    assert re.search(r"de +complete", said)
+    assert re.search(r"es +complete", said)
 
 
 def test_a_users_file_goes_before_ours(own):

@@ -32,6 +32,14 @@ def test_an_empty_study(make_participation):
     assert (now.budget.spent, now.budget.expected) == (0, 4 * 1.5 * 1.25)
 
 
+def test_states_are_told_in_words(make_participation):
+    now = replace(study_status(make_participation(paid())), people={"finished": 2, "full": 1, "took_another": 3})
+    assert now.people_said == (
+        "2 finished, 1 turned away (the study was full), 3 turned away (took part in another study)"
+    )
+    assert replace(now, people={}).people_said == "nobody yet"
+
+
 def test_people_on_their_way_and_at_the_end(make_participation, clock):
     participation = make_participation(paid(lease=10))
     done = participation.arrive("done", "en")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from eqlab.study.overview import Overview
 
 
+_SAME_BY_CHANCE = 10
+"""Texts that may be as in English in a language that is translated: German and Spanish have two."""
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A study file (TOML); `eqlab study init` writes one.")]
 
 
@@ -196,15 +198,17 @@ def language(
     from eqlab.cli.output import print_rows
     from eqlab.core.errors import UsageError
     from eqlab.data.files import write_whole
-    from eqlab.study.kinds import check_code, language_text, missing_words
+    from eqlab.study.kinds import as_in_english, check_code, language_text, missing_words
     from eqlab.study.texts import languages, own_folder
 
     if not code:
-        rows = [
-            [name, "; ".join(f"{kind}: {', '.join(keys)}" for kind, keys in missing_words(name).items()) or "complete"]
-            for name in languages()
-        ]
-        print_rows("", ["language", "words inside trials that stay English"], rows)
+        rows = []
+        for name in languages():
+            lacking = [f"{kind}: {', '.join(keys)}" for kind, keys in missing_words(name).items()]
+            if name != "en" and (same := as_in_english(name)) > _SAME_BY_CHANCE:
+                lacking.append(f"{same} texts are there in English")
+            rows.append([name, "; ".join(lacking) or "complete"])
+        print_rows("", ["language", "words that stay English"], rows)
         print_text(f"\nYour own: {own_folder()}")
         return
     path = output or own_folder() / f"{check_code(code)}.toml"

@@ -222,17 +222,24 @@ def links(
     from eqlab.core.environment import data_folder
     from eqlab.core.errors import UsageError
     from eqlab.study.file import read_study
-    from eqlab.study.panels import signed_link
+    from eqlab.study.panels import read_panel_id, signed_link
     from eqlab.study.web.credentials import known_secret
 
     study = read_study(file.read_text(encoding="utf-8"), file.name)
     if not study.panel.person:
         raise UsageError(f"Study '{study.id}' has no panel.", "Name one under [panel].")
+    lines = ids.read_text(encoding="utf-8-sig").splitlines()
+    named = {number: line.strip() for number, line in enumerate(lines, start=1) if line.strip()}
+    for number, one in named.items():
+        if read_panel_id({study.panel.person: one}, study.panel) is None:
+            raise UsageError(
+                f"{ids}, line {number}: '{one}' is no id that this study's door lets in.",
+                "Correct it, or set id_pattern under [panel].",
+            )
     secret = known_secret(data_folder())
     until = int(time.time()) + days * 24 * 3600
-    for line in ids.read_text(encoding="utf-8").splitlines():
-        if line.strip():
-            typer.echo(signed_link(secret, url.rstrip("/"), study.id, study.panel, line, until))
+    for one in named.values():
+        typer.echo(signed_link(secret, url.rstrip("/"), study.id, study.panel, one, until))
 
 
 def approve(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from eqlab.core.design import Design
+    from eqlab.core.study import Study
     from eqlab.store.store import Store
     from eqlab.study.results.status import StudyStatus
     from eqlab.study.talks import ModelCalls
@@ -245,7 +246,7 @@ def _serve(
         base = settings.public_url or f"http://{_shown(host)}:{actual}"
         for served in studies:
             print_text(f"{served.study.title}")
-            print_text(f"  participants  {base}/s/{served.study.id}{_example(served.study.panel.person)}")
+            print_text(f"  participants  {_way_in(base, served.study)}")
             print_text(f"  researcher    {base}/researcher/{served.study.id}")
         if made_up:
             print_text(f"Password of the researcher's page, for this start: {made_up}")
@@ -259,8 +260,10 @@ def _serve(
         print_text("Stopped.")
 
 
-def _example(parameter: str) -> str:
-    return f"?{parameter}=…" if parameter else ""
+def _way_in(base: str, study: "Study") -> str:
+    if study.panel.person and study.panel.signed:
+        return f"signed links only: 'eqlab study people links FILE IDS --url {base}'"
+    return f"{base}/s/{study.id}" + (f"?{study.panel.person}=…" if study.panel.person else "")
 
 
 def _shown(host: str) -> str:
@@ -285,8 +288,7 @@ def _print_status(now: "StudyStatus") -> None:
     arms = [[arm.arm, *(str(n) for n in (arm.open, arm.held, arm.done, arm.extra))] for arm in now.arms]
     print_rows("", ["arm", "open", "held", "done", "extra"], arms, right=["open", "held", "done", "extra"])
     typer.echo("")
-    people = ", ".join(f"{n} {state}" for state, n in now.people.items()) or "nobody yet"
-    rows = [["people", people + (f", {now.erased} erased" if now.erased else "")]]
+    rows = [["people", now.people_said + (f", {now.erased} erased" if now.erased else "")]]
     times = now.times
     if times.minutes.value is not None:
         rows.append(

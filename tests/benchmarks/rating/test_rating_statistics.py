@@ -422,6 +422,15 @@ def test_the_published_ratings_as_peoples_ratings(published: Path):
     assert len(table["Effect per emotion: chatgpt_empathy against human"].rows) == 32
 
 
+def test_nobody_promises_ratings_of_people_who_left():
+    given, *_, missing = people(study(2))
+    rated = [given, Scored(missing.trial, 0, ())]
+    caveats = BENCHMARK.score(PEOPLE, rated, JUDGING | {"purpose": "people"}).caveats
+    assert "1 reply is not rated: raters are still at it, or have left." in caveats
+    caveats = BENCHMARK.score("judge:j", rated, JUDGING).caveats
+    assert "1 reply is not rated yet; the result is preliminary." in caveats
+
+
 def test_few_people_are_scored_without_a_model_and_with_a_warning():
     result = BENCHMARK.score(PEOPLE, people(study(2)), JUDGING | {"purpose": "people"})
     assert result.headline.value is not None

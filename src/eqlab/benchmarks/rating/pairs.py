@@ -275,7 +275,7 @@ def people_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
             FOLLOWS,
             NO_LEVEL,
             *((f"No strengths: {why}",) if fit is None and choices else ()),
-            *unread_caveats(ratings),
+            *unread_caveats(ratings, by_people=True),
         ),
         rules={"people": people},
         baselines=(Baseline("no preference", 0.0),),

@@ -329,7 +329,10 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
             *((_clustering(usable, shares),) if raters > 1 else ()),
             *((shared,) if (shared := several_raters(usable)) else ()),
         ),
-        caveats=(*_caveats(min(shares.n_clusters.values(), default=0), why, fitted), *unread_caveats(ratings)),
+        caveats=(
+            *_caveats(min(shares.n_clusters.values(), default=0), why, fitted),
+            *unread_caveats(ratings, by_people=True),
+        ),
         rules={"raters": raters},
         others=OfOthers("Empathy", "replies called Good", shares_of(table), HUMAN, above=above),
         why_no_points=WHY_NO_POINTS,

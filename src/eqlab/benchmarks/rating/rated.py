@@ -253,16 +253,16 @@ def counted(ratings: Sequence[RatedReply]) -> dict[str, int]:
     return count_outcomes(reply.status for reply in ratings)
 
 
-def unread_caveats(ratings: Sequence[RatedReply]) -> tuple[str, ...]:
-    """What is missing of the published form and of pairs."""
+def unread_caveats(ratings: Sequence[RatedReply], *, by_people: bool = False) -> tuple[str, ...]:
+    """What is missing of the published form and of pairs. People may have left: then nothing more will come."""
     counts, said = counted(ratings), []
     lost = sum(counts[status] for status in ("unparseable", "refused", "error"))
     if lost:
         said.append(f"{lost} of {many(len(ratings), 'reply', 'replies')} got no readable rating; left out.")
     if counts["unanswered"]:
-        said.append(
-            f"{many(counts['unanswered'], 'reply is', 'replies are')} not rated yet; the result is preliminary."
-        )
+        missing = many(counts["unanswered"], "reply is", "replies are")
+        left = f"{missing} not rated: raters are still at it, or have left."
+        said.append(left if by_people else f"{missing} not rated yet; the result is preliminary.")
     return tuple(said)
 
 

@@ -25,6 +25,8 @@ from eqlab.study.talks import ModelCalls, model_calls
 _LAST_EVENTS = 20
 _HIDDEN = ("place", "batch", "arm")
 """Details of events that would help to recognise a person, or tell whose arm an ending was."""
+_SAID = {"full": "turned away (the study was full)", "took_another": "turned away (took part in another study)"}
+"""States whose own word says too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,10 @@ class StudyStatus:
     @property
     def done(self) -> int:
         return sum(arm.done for arm in self.arms)
+
+    @property
+    def people_said(self) -> str:
+        return ", ".join(f"{n} {_SAID.get(state, state)}" for state, n in self.people.items()) or "nobody yet"
 
 
 def study_status(participation: Participation) -> StudyStatus:
