@@ -11,9 +11,20 @@ from eqlab.cli.study_simulate import _show
 from eqlab.core.results import Estimate
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
+from eqlab.study.results.analysis import select_sample
 from eqlab.study.served_study import ServedStudy
 from eqlab.study.simulation.personas import PERSONAS, Truth
-from eqlab.study.simulation.simulate import Simulation, coverage, repeat, simulate, walk, without_an_interval
+from eqlab.study.simulation.simulate import (
+    Simulation,
+    cast,
+    coverage,
+    recovered,
+    rehearse,
+    repeat,
+    simulate,
+    walk,
+    without_an_interval,
+)
 from eqlab.study.simulation.walk import Address, WalkError
 from eqlab.study.web.settings import ServerSettings
 
@@ -102,6 +113,16 @@ def test_coverage_over_repetitions_has_its_own_interval(times):
     assert (without_an_interval([*repeats, ()]), without_an_interval([(), ()])) == (1, 2)
     bare = replace(repeats[0][0], found=structs.replace(repeats[0][0].found, low=None, high=None))
     assert without_an_interval([*repeats, (bare,)]) == 1  # "coverage 0.0" was told of four people without a word
+
+
+def test_the_effect_is_found_in_who_finishes_as_a_locked_plan_has_it():
+    design = small_design(batches=3, size=5, people=6, attention=1)
+    everybody = rehearse(design, cast(design, Simulation(40, Truth(1.0), {"honest": 1, "leaving": 1}, 0), 0))
+    sample = select_sample(everybody, ())
+    finished = [person for person in sample.kept if person.state == "finished"]
+    assert 0 < len(finished) < len(sample.kept)
+    (one,) = recovered(design, Truth(1.0), sample)
+    assert one.found.n == sum(page.kind == "trial" for person in finished for page in person.pages)
 
 
 def test_a_server_that_takes_no_simulated_people_says_what_would(store):

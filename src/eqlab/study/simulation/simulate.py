@@ -326,9 +326,10 @@ def repeat(design: Design, wanted: Simulation, seed: int) -> tuple[Recovered, ..
 
 
 def recovered(design: Design, truth: Truth, sample: AnalysisSample) -> tuple[Recovered, ...]:
-    """The study's headline questions, with the answers that were put in. Empty where nothing could be estimated."""
-    kind = kind_of(design.study)
-    return tuple(kind.recovered(design, truth, people_result(design, sample.kept)))
+    """The study's headline questions, with the answers that were put in, from who finished: a locked plan counts nobody
+    else. Empty where nothing could be estimated."""
+    finished = [person for person in sample.kept if person.state == "finished"]
+    return tuple(kind_of(design.study).recovered(design, truth, people_result(design, finished)))
 
 
 def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, float, Estimate]]:
