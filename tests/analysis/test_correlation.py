@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from later import Later
 
 from eqlab.analysis.correlation import associate, disattenuate, pearson, reliability_from_errors, split_half
+from eqlab.analysis.intervals import fisher
 from eqlab.analysis.two_samples import describe, tost, welch_comparison
 from eqlab.core.results import Estimate
 
@@ -26,6 +27,14 @@ def test_pearson_is_scipys():
     theirs = stats.pearsonr(x, y)
     interval = theirs.confidence_interval()
     assert (found.value, found.low, found.high) == pytest.approx((theirs.statistic, interval.low, interval.high))
+
+
+def test_a_perfect_correlation_has_no_interval_however_it_was_rounded():
+    """One without width was told."""
+    for r in (1.0, -1.0, 1 - 2**-53, -1 + 2**-52):
+        assert fisher(r, 6) == (None, None)
+    low, high = fisher(0.999999, 6)
+    assert low < 0.999999 < high < 1
 
 
 def test_a_profile_without_variation_has_no_correlation():

@@ -161,8 +161,8 @@ def difference_bounds(a: Estimate, b: Estimate) -> tuple[float, float] | None:
 
 def fisher(r: float, n: int) -> tuple[float, float] | tuple[None, None]:
     """Fisher's (1921) 95 % interval of a correlation over n pairs, tanh(artanh r ± 1.96/√(n − 3)); undefined for fewer
-    than four pairs, and for a perfect one."""
-    if n < 4 or abs(r) >= 1:
+    than four pairs, and for a perfect one, from which rounding may differ in the last digits."""
+    if n < 4 or abs(r) > 1 - 1e-12:
         return None, None
     middle, reach = math.atanh(r), Z95 / math.sqrt(n - 3)
     return math.tanh(middle - reach), math.tanh(middle + reach)
