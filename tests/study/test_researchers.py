@@ -50,7 +50,8 @@ def test_a_viewer_sees_progress_and_takes_nothing_out_and_changes_nothing(site):
     assert page.status_code == 200
     assert "Close for good" not in page.text
     assert "Export" not in page.text
-    assert viewer.get("/researcher/small/export/answers.csv").status_code == 403
+    told = viewer.get("/researcher/small/export/answers.csv")
+    assert (told.status_code, "Managers see this page." in told.text) == (403, True)
     refused = viewer.get("/researcher/small/people")
     assert refused.status_code == 403
     assert "Your role does not reach this" in refused.text

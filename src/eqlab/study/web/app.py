@@ -215,8 +215,7 @@ async def _turned_away(request: Request, error: Exception) -> Response:
     if request.url.path.startswith("/api/"):
         detail = error.detail if isinstance(error, HTTPException) else "Error"
         return JSONResponse({"detail": str(detail)}, status)
-    key = "role" if isinstance(error, HTTPException) and error.detail == researcher.OTHER_ROLE else ""
-    return _refusal(site_of(request), request.scope, status, key)
+    return _refusal(site_of(request), request.scope, status, "role" if isinstance(error, researcher.OtherRole) else "")
 
 
 async def _stranger(request: Request, _: Exception) -> Response:

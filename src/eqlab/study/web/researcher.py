@@ -45,9 +45,15 @@ OWNER = "researcher"
 """Who has the server's own password."""
 _STATUSES: dict[str, Status] = {"pause": "paused", "resume": "open", "close": "closed"}
 _SENT_AWAY: dict[str, Literal["returned", "banned"]] = {"release": "returned", "ban": "banned"}
-OTHER_ROLE = "A manager may."
 _STALE = 2.0
 """Seconds for which a status is shown again without looking."""
+
+
+class OtherRole(HTTPException):
+    """Somebody who is known, and may not do this."""
+
+    def __init__(self) -> None:
+        super().__init__(403, "A manager may.")
 
 
 @router.get("/login")
@@ -214,7 +220,7 @@ async def _admit(request: Request, role: Role = "viewer") -> Researcher:
     if me is None:
         raise HTTPException(401)
     if ROLES.index(me.role) < ROLES.index(role):
-        raise HTTPException(403, OTHER_ROLE)
+        raise OtherRole
     return me
 
 
