@@ -107,6 +107,10 @@ def test_a_share_of_repeats_counts_items():
     assert (once.low, once.high) == (proportion_estimate("x", 4, 6).low, proportion_estimate("x", 4, 6).high)
     sure = clustered_share("x", [True] * 50, [item for item in range(10) for _ in range(5)])
     assert sure.low == pytest.approx(proportion_estimate("x", 10, 10).low)
+    alone = clustered_share("x", [True] * 12, ["one"] * 12)
+    assert (alone.n, alone.low) == (12, pytest.approx(proportion_estimate("one", 1, 1).low))
+    half = clustered_share("x", [True, False] * 6, ["one"] * 12)
+    assert (half.value, half.low < 10, half.high > 90) == (50.0, True, True)
     assert clustered_share("x", [], []).value is None
     with pytest.raises(UsageError):
         clustered_share("x", [True], [])

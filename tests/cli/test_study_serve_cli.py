@@ -76,6 +76,14 @@ def test_serve_prints_links_answers_and_stops_cleanly(study_file):
     assert "nobody yet" in shown
 
 
+def test_the_status_of_a_changed_file_is_not_told(study_file):
+    """It told the places of the study as it was, under the words of the new file."""
+    printed("serve", str(study_file), "--port", "0")
+    study_file.write_text(study_file.read_text().replace("people_per_batch = 10", "people_per_batch = 9"))
+    status = CliRunner().invoke(app, ["study", "status", str(study_file)])
+    assert "has begun with other pages than its file has now" in str(status.exception)
+
+
 def test_preview_keeps_nothing(study_file, tmp_path):
     process, said = begin("preview", str(study_file), "--port", "0")
     try:

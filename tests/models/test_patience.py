@@ -220,6 +220,70 @@ def test_whose_turn_comes_too_late_leaves_it_to_the_next(play):
     assert len(cut) < 10
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        Incoming(503, {"Retry-After": "600"}, b'{"error": {"message": "overloaded"}}'),
+        Incoming(529, {"Retry-After": "3600"}, b'{"error": {"type": "overloaded_error"}}'),
+        Incoming(429, {"Retry-After": "600"}, TOO_MANY),
+        Incoming(200, {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "6h"}, GOOD),
+    ],
+    ids=["503", "529", "429", "used up"],
+)
+def test_no_word_of_a_server_leaves_people_without_a_question_for_minutes(play, first):
+    """One 503 with a long Retry-After shut an arm for ten minutes: all waited out their patience, and none was sent."""
+
+    async def main(now):
+        asked, well = [], []
+
+        async def post(outgoing):
+            asked.append(now())
+            await asyncio.sleep(0.3)
+            return first if len(asked) == 1 else PLAIN
+
+        chat = HttpChat(Endpoint("http://x/v1", "m"), Transport(512, 60, 60, 60), post=post)
+
+        async def person():
+            question = structs.replace(prompted("q"), stands_alone=True, faults=2, within=60.0)
+            await asyncio.wait_for(chat.ask(question), 60)
+            well.append(now())
+
+        await asyncio.gather(*(person() for _ in range(20)))
+        return asked, well
+
+    (asked, well), _ = play(main)
+    assert len(well) == 20
+    assert sorted(asked)[1] >= 14.5  # it was heeded for a while
+
+
+def test_a_server_that_is_away_for_long_is_asked_now_and_then(play):
+    """By one of those who wait, and not by each."""
+
+    async def main(now):
+        asked = []
+
+        async def post(outgoing):
+            asked.append(now())
+            await asyncio.sleep(0.1)
+            return Incoming(503, {"Retry-After": "600"}, b'{"error": {"message": "overloaded"}}')
+
+        chat = HttpChat(Endpoint("http://x/v1", "m"), Transport(512, 60, 60, 60), post=post)
+
+        async def person():
+            while now() < 600:
+                question = structs.replace(prompted("q"), stands_alone=True, faults=2, within=60.0)
+                with contextlib.suppress(TimeoutError, ModelError, TransportError):
+                    await asyncio.wait_for(chat.ask(question), 60)
+                await asyncio.sleep(8)
+
+        await asyncio.gather(*(person() for _ in range(20)))
+        return asked
+
+    asked, _ = play(main)
+    late = [at for at in asked if at > 60]
+    assert 540 / 31 < len(late) < 3 * 540 / 15
+
+
 def test_what_a_server_asks_for_is_kept(play):
     """Gemini says it in the body; an absurd Retry-After is capped and said."""
     delay = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "17s"}

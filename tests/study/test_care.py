@@ -4,7 +4,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from eqlab.study.results.participants import Given, Page, _impossible_sum, _pages, straight_lining, timed, too_fast
+from eqlab.study.results.participants import (
+    Given,
+    Page,
+    _impossible_sum,
+    _pages,
+    _rows_of_scales,
+    straight_lining,
+    timed,
+    too_fast,
+)
 
 
 def page(values, kind="trial", seconds=10.0):
@@ -26,6 +35,20 @@ def page(values, kind="trial", seconds=10.0):
 )
 def test_one_value_throughout_is_straight_lining(pages, straight):
     assert straight_lining(pages) is straight
+
+
+@pytest.mark.parametrize(
+    ("pages", "could"),
+    [
+        ([page([3])] * 10, False),
+        ([page([3])] * 10 + [page([1, 2] * 5, kind="instrument")], True),
+        ([page([3, 2]), page([1, 2])], False),
+        ([page([3, 2]), page([1, 2]), page([1])], True),
+    ],
+)
+def test_a_line_can_be_seen_only_where_there_are_several_scales(pages, could):
+    """A study of one scale a page said that 0.0 % of 24 people had answered in a line."""
+    assert bool(list(_rows_of_scales(pages))) is could
 
 
 def test_pages_below_the_least_time_are_too_fast():

@@ -7,6 +7,7 @@ from small_study import rating_trial, small_design
 
 from eqlab.core.design import Batch
 from eqlab.core.study import Checks, Panel, Pay, QuizQuestion
+from eqlab.runs.judge import open_prompts
 from eqlab.study.overview import fair_reward, overview
 
 
@@ -82,3 +83,19 @@ def test_replies_that_decline_or_unblind_are_counted():
     assert "help is declined in 1 of 5 replies" in said
     assert "an AI is named as the writer in 1 of 5 replies" in said
     assert "There is one arm" in said
+
+
+def test_only_open_items_are_called_english():
+    """Of replies to other prompts it said so too, and of open prompts only where people were asked, not where their
+    replies were rated."""
+    warned = "The open items are English"
+
+    def says(design):
+        return any(warning.startswith(warned) for warning in overview(with_study(design, language="de")).warnings)
+
+    design = small_design()
+    ours = next(iter(open_prompts())).utterance
+    assert not says(design)
+    batch = design.batches[0]
+    shown = [replace(trial, key={**trial.key, "utterance": ours}, id="") for trial in batch.trials]
+    assert says(replace(design, batches=(replace(batch, trials=tuple(shown)), *design.batches[1:])))

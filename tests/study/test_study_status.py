@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from later import Later
 from small_study import SECONDS, answer_for, small_design, take
 
+from eqlab.analysis.intervals import proportion_estimate
 from eqlab.core.study import Pay
 from eqlab.store.study.records import erase_person
 from eqlab.study.results.status import median_estimate, quantile, study_status
@@ -126,12 +127,23 @@ def test_careless_people_are_counted(make_participation, clock):
             shown = participation.clock() - (0.5 if careless else 20)
             participation.save(person, view.number, view.attempt, values, shown_at=shown)
     now = study_status(participation)
-    assert (now.straight_lining.value, now.straight_lining.n) == (0, 2)  # one scale a page is no pattern
+    assert (now.straight_lining.value, now.straight_lining.n) == (None, 0)  # one scale a page can show no pattern
     assert now.too_fast.value == 50
     assert now.too_fast.low is not None
     assert 0 < now.attention.value <= 50
     assert sum(now.attention_people.values()) == 2
     assert [page.seconds for page in now.pages if page.kind == "trial"]
+
+
+def test_shares_of_pages_count_people(make_participation, clock):
+    """A page of somebody in haste is not worth what a page of somebody else is: 264 pages said 0.0 … 1.4 of 24 people."""
+    participation = make_participation(paid(size=6, attention=2))
+    for name in "ab":
+        take(participation, participation.arrive(name, "en"))
+    now = study_status(participation)
+    assert (now.too_fast.value, now.too_fast.n > 10) == (0, True)
+    assert now.too_fast.high == pytest.approx(proportion_estimate("two people", 0, 2).high)
+    assert now.attention.high == pytest.approx(now.too_fast.high)
 
 
 def test_late_finishers_are_extra_and_cost_too(make_participation, clock):

@@ -121,10 +121,10 @@ def clustered_share(
     sizes: Counter[object] = Counter(clusters)
     count, total = len(sizes), sum(map(bool, hits))
     plain = proportion_estimate(name, total, n, note=note)
-    if count < 2 or (count == n and together == 1):
+    if not n or (count == n and together == 1):
         return plain
-    p, few = total / n, _squared_quantiles(count - 1, together)
-    if 0 < p < 1:
+    p, few = total / n, _squared_quantiles(count - 1, together) if count > 1 else 1 / together
+    if 0 < p < 1 and count > 1:
         around = math.fsum((sums[one] - p * size) ** 2 for one, size in sizes.items()) * count / (count - 1) / n**2
         effect = max(1.0, around / (p * (1 - p) / n))
         worth = n / effect * few

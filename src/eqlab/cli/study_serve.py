@@ -8,7 +8,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 from eqlab.cli.plain import harmless, print_text
-from eqlab.cli.study_manage import File
+from eqlab.cli.study_manage import File, begun_study
 from eqlab.core.plural import many
 
 if TYPE_CHECKING:
@@ -162,24 +162,16 @@ def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: Data
 def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """Show how a study stands: places per arm, times against pay, checks, where people leave."""
     from eqlab.cli.output import errors, print_json
-    from eqlab.core.errors import UsageError
     from eqlab.core.results import as_dict
-    from eqlab.store.access import open_store
     from eqlab.store.study.lock import other_version
-    from eqlab.store.study.participation import Participation
-    from eqlab.study.build_design import open_study
     from eqlab.study.results.analysis import analysis_code, analysis_libraries
     from eqlab.study.results.status import study_status
 
-    with open_store(store, existing=True) as opened:
-        _, design = open_study(file, opened, data)
-        participation = Participation(opened, design)
+    with begun_study(file, store, data) as participation:
         found = study_status(participation)
         upgraded = other_version(participation, *analysis_code(), analysis_libraries())
     if upgraded:
         errors().print(f"! {upgraded}", markup=False, style="yellow")
-    if not found.places:
-        raise UsageError(f"Study '{found.study}' has not begun in this store.", "'eqlab study serve' begins it.")
     if as_json:
         print_json(as_dict(found))
         return

@@ -47,6 +47,8 @@ _REPEATED = 2
 """Repeats of a request that timed out: it was probably billed."""
 _LONGEST_BACKOFF = 15.0
 _MOST_CHANGES = 24
+_LONGEST_ALONE = 15.0
+"""Seconds that a model is left alone, whatever it asks for, while people wait for its replies: then one asks again."""
 _TOLD = 30.0
 """Seconds of a pause from which on the user is told."""
 _ALONE_NEAR, _ALONE_FAR = 0.1, 2.0
@@ -314,9 +316,10 @@ class HttpChat:
     async def _again(self, outgoing: Outgoing, again: TryAgain, started: float, tries: "_Tries") -> float:
         reason = without_key(again.reason, self._endpoint.key)
         wait = again.wait
-        if wait is not None and wait > LONGEST_WAIT:
+        if wait is not None and wait > LONGEST_WAIT and not outgoing.request.stands_alone:
             self._say(f"{self._named} asks to wait {wait:.0f} s; waiting {LONGEST_WAIT:.0f} s.")
-            wait = LONGEST_WAIT
+        if wait is not None:
+            wait = min(wait, _longest(outgoing.request))
         if again.rate:
             self._pace.refused(started, wait)
         elif again.overload:
@@ -436,7 +439,7 @@ class HttpChat:
             self._streams_first = False
             self._profile = replace(self._profile, streams=self._profile.thinks)
         reply = self._counted(request, reply)
-        exhausted = min(window_wait(came.headers), LONGEST_WAIT)
+        exhausted = min(window_wait(came.headers), _longest(request))
         if exhausted:
             self._pace.pause(exhausted)
         if exhausted > _TOLD:
@@ -494,6 +497,10 @@ class _Tries:
         self.blamed = self.sent = False
         self.own: list[Adaptation] = []
         """What the server wants otherwise for this question alone."""
+
+
+def _longest(request: ChatRequest) -> float:
+    return _LONGEST_ALONE if request.stands_alone else LONGEST_WAIT
 
 
 def _as_json(body: Mapping[str, Any]) -> bytes:

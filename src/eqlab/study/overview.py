@@ -17,6 +17,7 @@ from eqlab.core.studied import Powered
 from eqlab.core.study import ENDINGS, PLACEHOLDER, Study
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
+from eqlab.runs.judge import open_prompts
 from eqlab.study.kinds import kind_of
 
 _WORDS_PER_SECOND = 220 / 60
@@ -154,9 +155,17 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
         n = study.checks.attention or "no"
         yield f"checks.attention: {n} in a study of about {minutes:.0f} minutes; panels want two in one over five."
     yield from _about_codes(study)
-    if study.language != "en" and study.items == "open" and kind.form().arms != "models":
+    if study.language != "en" and _shows_open_items(design):
         yield f"The open items are English; the pages around them are in '{study.language}'."
     yield from kind.warnings(design)
+
+
+def _shows_open_items(design: Design) -> bool:
+    """Replies come with the prompts that they answer."""
+    if kind_of(design.study).form().arms != "replies":
+        return design.study.items == "open" and not design.talks
+    ours = {item.utterance for item in open_prompts()}
+    return any(trial.key.get("utterance") in ours for trial in design.trials.values())
 
 
 _NOBODYS = 1

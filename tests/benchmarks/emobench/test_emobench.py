@@ -152,6 +152,17 @@ def test_a_liking_for_the_first_place_is_measured():
     assert any("one order" in caveat for caveat in one.caveats)
 
 
+def test_an_order_is_one_subjects():
+    """Of people, each asked once, a score said that nobody keeps to a choice in every order: others had chosen."""
+    pairs = planned(repeats=1)
+    people = [one for number in range(6) for one in answered(pairs, right, subject=f"person:{number}")]
+    told = [one.name for one in EB.score("people", people, OPEN).estimates]
+    assert "same choice in every order" not in told
+    again = EB.score("model:m", answered(planned(repeats=4), right), OPEN)
+    found, items = value(again, "same choice in every order"), len({trial.items for trial, _ in pairs})
+    assert (found.value, found.low) == (100.0, pytest.approx(100 * items / (items + 1.96**2), abs=0.1))
+
+
 def test_refusals_are_counted_and_can_be_wrong_answers():
     pairs = planned()
     refused = {trial.items[0] for trial, _ in pairs[:8]}

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import structs
 
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.common.reading import is_refusal, read_json
 from eqlab.core.answers import Answer, Reading, Status, final
 from eqlab.core.benchmark import Scored
@@ -302,15 +302,18 @@ def bias_estimates(read: Sequence[Mark]) -> list[Estimate]:
 
 
 def _consistency(read: Sequence[Mark]) -> list[Estimate]:
-    told: dict[tuple[str, str], list[str]] = {}
+    """Of one subject that was asked in several orders; people are each asked once."""
+    told: dict[tuple[str, str, str], dict[tuple[str, ...], set[str]]] = {}
     for one in read:
         for scale in one.trial.form.scales:
             if one.answer is not None:
-                words = dict(scale.anchors)[int(one.answer.values[scale.key])]
-                told.setdefault((one.item, scale.key), []).append(words)
-    again = [answers for answers in told.values() if len(answers) > 1]
-    same = sum(len(set(answers)) == 1 for answers in again)
-    return [proportion_estimate("same choice in every order", same, len(again))] if again else []
+                order = tuple(words for _, words in scale.anchors)
+                chosen = dict(scale.anchors)[int(one.answer.values[scale.key])]
+                asked = told.setdefault((one.item, scale.key, one.answer.subject), {})
+                asked.setdefault(order, set()).add(chosen)
+    again = {which: set().union(*orders.values()) for which, orders in told.items() if len(orders) > 1}
+    same, items = [len(chosen) == 1 for chosen in again.values()], [item for item, _, _ in again]
+    return [clustered_share("same choice in every order", same, items)] if again else []
 
 
 def bias_table(read: Sequence[Mark]) -> list[Table]:
@@ -320,12 +323,11 @@ def bias_table(read: Sequence[Mark]) -> list[Table]:
     for n in sorted({choices for _, choices, _, _ in answers}):
         of_length = [answer for answer in answers if answer[1] == n]
         for place in range(1, n + 1):
-            chosen = sum(one[2] == place for one in of_length)
             right = sum(one[3] == place for one in of_length)
             rows.append(
                 (
                     f"{many(n, 'choice')}: {ascii_uppercase[place - 1]}",
-                    proportion_estimate("chosen", chosen, len(of_length)),
+                    clustered_share("chosen", [one[2] == place for one in of_length], [one[0] for one in of_length]),
                     100 * right / len(of_length),
                     excess(of_length, place),
                 )

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.common.outcome import count_outcomes
 from eqlab.benchmarks.common.people import template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
@@ -440,7 +440,7 @@ class ReplyStudy:
             f"{many(len(written), 'reply', 'replies')}; {many(marked, 'carries', 'carry')} a mark for the moderator."
         )
         found = replace(base, headline=headline, estimates=(headline,), sentence=sentence, title="Replies by people")
-        return PeopleResult(found, exploratory=(_marks_table(marks),))
+        return PeopleResult(found, exploratory=(_marks_table(marks, [reply.person for reply in written]),))
 
     def recovered(self, design: Design, truth: Truth, people_result: PeopleResult) -> Sequence[Recovered]:
         headline = people_result.result.headline
@@ -462,10 +462,10 @@ def written_of(people: Analysed) -> list[WrittenReply]:
     ]
 
 
-def _marks_table(marks: Sequence[Sequence[str]]) -> Table:
+def _marks_table(marks: Sequence[Sequence[str]], people: Sequence[str]) -> Table:
     names = sorted({name for mark in marks for name in mark})
-    rows = [(name, proportion_estimate(name, sum(name in mark for mark in marks), len(marks))) for name in names]
-    rows.append(("no mark", proportion_estimate("no mark", sum(not mark for mark in marks), len(marks))))
+    rows = [(name, clustered_share(name, [name in mark for mark in marks], people)) for name in names]
+    rows.append(("no mark", clustered_share("no mark", [not mark for mark in marks], people)))
     note = "Marks are for a moderator: 'eqlab study replies' writes the table to decide on."
     return Table("Care of the replies", ("mark", "share of replies, %"), tuple(rows), note)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from eqlab.analysis.comparison import paired
 from eqlab.analysis.correlation import pearson
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
 from eqlab.analysis.ppi import PpiMean
 from eqlab.benchmarks.rating import calibration, powered
 from eqlab.benchmarks.rating.arm_shares import (
@@ -145,11 +145,11 @@ def _good_gaps(gaps: Sequence[Gap]) -> Table:
 
 def _repeats(ratings: Sequence[RatedReply]) -> tuple[Estimate, ...]:
     """How often the judge says the same when asked again."""
-    by_trial = grouped((reply.trial.id, reply.value) for reply in ratings if reply.value is not None)
-    again = [values for values in by_trial.values() if len(values) > 1]
-    same = sum(len(set(values)) == 1 for values in again)
+    by_trial = grouped(((reply.trial.id, reply.prompt), reply.value) for reply in ratings if reply.value is not None)
+    again = {trial: values for trial, values in by_trial.items() if len(values) > 1}
+    same, prompts = [len(set(values)) == 1 for values in again.values()], [prompt for _, prompt in again]
     note = "a judge that always says the same has 100 %"
-    return (proportion_estimate("same rating each time it is asked", same, len(again), note=note),) if again else ()
+    return (clustered_share("same rating each time it is asked", same, prompts, note=note),) if again else ()
 
 
 # -- a rubric ------------------------------------------------------------------------------------------------------

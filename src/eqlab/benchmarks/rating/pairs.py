@@ -10,7 +10,7 @@ from msgspec import structs
 
 from eqlab.analysis.bradley_terry import FEWEST_PROMPTS, Strengths, strengths
 from eqlab.analysis.comparison import paired
-from eqlab.analysis.intervals import mean_bounds, mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_bounds, mean_estimate
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.common.people import contrast_table, corrected
@@ -77,7 +77,7 @@ def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOp
     preferred = {pair: _preference(pair, own, level) for pair, own in met.items()}
     p = dict(zip(met, holm([_even_p(own, level) for own in met.values()]), strict=True))
     bias = _first_place(ratings)
-    every = [duel for own in met.values() for duel in own]
+    every, verdicts = [duel for own in met.values() for duel in own], readable(ratings)
     beside_people = wins_table(ratings, arms)
     anchors = anchors_of(options, subject)
     return Outcome(
@@ -88,13 +88,13 @@ def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOp
         estimates=(
             *preferred.values(),
             bias,
-            proportion_estimate(
+            clustered_share(
                 "same verdict in both orders",
-                sum(d.consistent for d in every),
-                len(every),
+                [duel.consistent for duel in every],
+                [duel.prompt for duel in every],
                 note="a judge that always says tie has 100 %",
             ),
-            proportion_estimate("ties", sum(reply.value == 2 for reply in ratings), len(readable(ratings))),
+            clustered_share("ties", [one.value == 2 for one in verdicts], [one.prompt for one in verdicts]),
             *(cell for table in beside_people for row in table.rows for cell in row if isinstance(cell, Estimate)),
         ),
         tables=(
@@ -264,7 +264,7 @@ def people_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingO
         estimates=(
             *(contrast.estimate for contrast in contrasts),
             *((place,) if place else ()),
-            proportion_estimate("ties", sum(reply.first_points == 0.5 for reply in choices), len(choices)),
+            clustered_share("ties", [one.first_points == 0.5 for one in choices], [one.rater for one in choices]),
         ),
         tables=(
             _choices_table(choices, arms),

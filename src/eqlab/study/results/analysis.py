@@ -420,8 +420,10 @@ def checks_table(sample: AnalysisSample, least_seconds: float) -> Table:
 
     people = sample.everybody
 
-    def share(name: str, hits: int) -> tuple[str, int, Estimate]:
-        return name, hits, proportion_estimate(name, hits, len(people))
+    def share(name: str, hits: int, of: int = len(people)) -> tuple[str, int, Estimate]:
+        return name, hits, proportion_estimate(name, hits, of)
+
+    lined = [person for person in people if person.could_straight_line]
 
     return Table(
         "Checks",
@@ -431,7 +433,7 @@ def checks_table(sample: AnalysisSample, least_seconds: float) -> Table:
             share("failed two or more", sum(person.checks(False) > 1 for person in people)),
             share("claimed page times that cannot be", sum(person.impossible > 0 for person in people)),
             share("needed a second try at the quiz", sum(person.quiz_attempts > 1 for person in people)),
-            share("straight-lined", sum(person.straight_lining for person in people)),
+            *((share("straight-lined", sum(one.straight_lining for one in lined), len(lined)),) if lined else ()),
             share(
                 f"answered more than half of the pages in under {least_seconds:g} s",
                 sum(2 * person.too_fast > person.timed for person in people),

@@ -95,7 +95,7 @@ PARTICIPANTS = (
     Variable("repeat_apart", "number", "how far answers to repeated pages are apart, as a share of the scale"),
     Variable("quiz_attempts", "integer", "tries of the comprehension check; 0 if it was not reached"),
     Variable("straight_lining", "yes/no", "one value on all trial pages (five values or more), or throughout one page "
-           "of ten or more scales"),
+           "of ten or more scales; trial pages with one scale each say nothing"),
     Variable("too_fast", "integer", "trial and instrument pages answered faster than the study's least_seconds"),
     Variable("away", "number", "seconds in which pages were out of sight, in all"),
     Variable("impossible", "integer", "pages whose browser claimed a time that the server's clock rules out"),

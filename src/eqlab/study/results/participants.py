@@ -3,7 +3,7 @@ order that does not depend on the store."""
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -100,6 +100,11 @@ class Participant:
     @property
     def complete(self) -> bool:
         return self.state in ("finished", "extra")
+
+    @property
+    def could_straight_line(self) -> bool:
+        """Whether anything that they answered could have shown it."""
+        return any(True for _ in _rows_of_scales(self.pages))
 
     @property
     def duration(self) -> float | None:
@@ -404,15 +409,18 @@ def _above(place: Estimate) -> str:
 def straight_lining(pages: Sequence[Page]) -> bool:
     """One value on all trial pages together (five values or more), or throughout one page of ten or more scales. Pages
     with one scale each say nothing: who sees ten good replies calls ten replies good."""
+    return any(len(set(values)) == 1 for values in _rows_of_scales(pages))
+
+
+def _rows_of_scales(pages: Sequence[Page]) -> Iterator[Sequence[Any]]:
+    """The answers of which one value throughout would be a sign of carelessness."""
     trials = [page for page in pages if page.kind == "trial"]
     together = [value for page in trials for value in page.values.values() if value is not None]
-    several = any(len(page.values) > 1 for page in trials)
-    if several and len(together) >= _FEWEST_VALUES and len(set(together)) == 1:
-        return True
-    return any(
-        page.kind in ("trial", "instrument") and len(page.values) >= _LONG_FORM and len(set(page.values.values())) == 1
-        for page in pages
-    )
+    if len(together) >= _FEWEST_VALUES and any(len(page.values) > 1 for page in trials):
+        yield together
+    for page in pages:
+        if page.kind in ("trial", "instrument") and len(page.values) >= _LONG_FORM:
+            yield tuple(page.values.values())
 
 
 def too_fast(pages: Sequence[Page], least_seconds: float) -> int:

@@ -3,12 +3,12 @@ Pure but for one read of the store; nobody's name is in it."""
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from eqlab.analysis.intervals import proportion_estimate
+from eqlab.analysis.intervals import clustered_share, proportion_estimate
 from eqlab.core.design import Design
 from eqlab.core.moves import ENDED
 from eqlab.core.results import Estimate
@@ -107,6 +107,7 @@ class StudyStatus:
     attention_people: dict[int, int]
     """How many of those who finished failed 0, 1, 2 … checks."""
     straight_lining: Estimate
+    """People, of those whose pages could show it."""
     too_fast: Estimate
     """Pages answered faster than the study's least time, in percent of pages timed."""
     pages: tuple[PageStatus, ...]
@@ -158,8 +159,7 @@ def summarise(
     study = design.study
     finished = [person for person in participants.people if person.complete]
     arms = _arms(design, rooms, Counter(person.arm for person in finished if person.state == "extra"), now)
-    answered = sum(person.checks(True) + person.checks(False) for person in participants.people)
-    failed = sum(person.checks(False) for person in participants.people)
+    lined = [person for person in finished if person.could_straight_line]
     return StudyStatus(
         study.id,
         study.title,
@@ -168,12 +168,15 @@ def summarise(
         dict(sorted(Counter(person.state for person in participants.people).items())),
         participants.erased,
         _times(finished, study.pay),
-        proportion_estimate("attention checks failed", failed, answered),
-        dict(sorted(Counter(person.checks(False) for person in finished).items())),
-        proportion_estimate("straight-lining", sum(person.straight_lining for person in finished), len(finished)),
-        proportion_estimate(
-            "pages too fast", sum(person.too_fast for person in finished), sum(person.timed for person in finished)
+        _of_pages(
+            "attention checks failed",
+            participants.people,
+            lambda person: person.checks(False),
+            lambda person: person.checks(True) + person.checks(False),
         ),
+        dict(sorted(Counter(person.checks(False) for person in finished).items())),
+        proportion_estimate("straight-lining", sum(person.straight_lining for person in lined), len(lined)),
+        _of_pages("pages too fast", finished, lambda person: person.too_fast, lambda person: person.timed),
         _pages(participants.people, now - study.places.lease_minutes * 60),
         _budget(study.pay, arms, sum(_paid_for_stopping(study, person) for person in participants.people)),
         tuple(
@@ -225,6 +228,17 @@ def _times(finished: Sequence[Participant], pay: Pay) -> Times:
         per_hour,
         None if per_hour is None else per_hour < pay.per_hour,
     )
+
+
+def _of_pages(
+    name: str,
+    people: Sequence[Participant],
+    hits: Callable[[Participant], int],
+    pages: Callable[[Participant], int],
+) -> Estimate:
+    """A share of pages, of which one person's are alike."""
+    every = [(number < hits(person), person.person) for person in people for number in range(pages(person))]
+    return clustered_share(name, [hit for hit, _ in every], [person for _, person in every])
 
 
 def _pages(people: Sequence[Participant], silent_since: float) -> tuple[PageStatus, ...]:
