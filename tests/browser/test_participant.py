@@ -355,6 +355,23 @@ def test_second_device_goes_on_where_the_first_was(study, visit):
     assert study.answered() == 5
 
 
+def test_what_was_deleted_in_one_tab_does_not_come_back_from_another(study, visit):
+    """Coming back to the other tab wrote its draft anew."""
+    page = visit()
+    page.goto(study.link())
+    go(page, until=at(4))
+    other = page.context.new_page()
+    other.goto(page.url)
+    answer(other)
+    page.goto(f"{study.url}/s/small/stop")
+    page.click("button.danger")
+    page.wait_for_selector("[data-forget]")
+    ours = "!Object.keys(localStorage).some((key) => key.startsWith('eqlab:small:'))"
+    page.wait_for_function(ours)
+    other.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    assert page.evaluate(ours)
+
+
 def test_people_who_share_a_device_do_not_see_each_other_s_answers(study, visit):
     page = visit()
     page.goto(study.link("p-1"))

@@ -482,6 +482,16 @@ def test_the_last_person_of_a_store_leaves_no_word_in_the_statistics_either(open
 
 
 @pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_a_deletion_does_not_wait_for_ever_for_anothers_work_on_a_table(open_desk):
+    """Nor does it say "deleted": a copy of the database for the night held tables for as long as it took."""
+    engine = open_desk().participation.store.engine
+    with engine.connect() as other:
+        other.execute(text("LOCK TABLE answers IN SHARE UPDATE EXCLUSIVE MODE"))
+        assert scrub(engine) is False
+    assert scrub(engine)
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
 def test_a_role_that_may_not_clean_says_so(open_desk):
     """VACUUM passed over tables of another owner with a notice, and "deleted" was said."""
     engine = open_desk().participation.store.engine

@@ -37,6 +37,8 @@ _KNOW_PEOPLE = (
 )
 _SCRUB, _SCRUB_HOLDS = 2.0, 0.1
 """Seconds that emptying the write-ahead log waits for readers, and for which it keeps writers waiting meanwhile."""
+_PATIENTLY, _HELD = f"SET lock_timeout = '{1000 * _SCRUB:.0f}ms'", "55P03"
+"""Another's VACUUM, or a copy of the whole, may hold a table for long; the code that says so."""
 _NOW = text("SELECT txid_snapshot_xmax(txid_current_snapshot()) % 4294967296")
 _OLDER_READERS = text(
     """SELECT 1 FROM (
@@ -242,7 +244,7 @@ def scrub(engine: Engine) -> bool:
     balanced pages keep stale copies of rows in their gaps whatever `secure_delete` says, and its write-ahead log is
     emptied (the next erasure or the end of the program does it, if not this time); PostgreSQL's dead rows go, and its
     statistics of what stood in them. It takes about as long for many as for one. False while somebody reads who began
-    before the erasure, or on SQLite at all."""
+    before the erasure, on SQLite at all, or holds a table."""
     with said_plainly(engine):
         if engine.dialect.name == "sqlite":
             return _scrub_file(engine)
@@ -258,16 +260,24 @@ def scrub(engine: Engine) -> bool:
                 if time.monotonic() > deadline:
                     return False
                 time.sleep(_SCRUB_HOLDS)
-            connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(_KNOW_PEOPLE)}")
-        with engine.begin() as connection:
-            _forget_the_last(connection)
+            try:
+                connection.exec_driver_sql(_PATIENTLY)
+                connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(_KNOW_PEOPLE)}")
+                with engine.begin() as other:
+                    _forget_the_last(other)
+            except OperationalError as error:
+                if getattr(error.orig, "sqlstate", "") != _HELD:
+                    raise
+                return False
+            finally:
+                connection.exec_driver_sql("RESET lock_timeout")
         return True
 
 
 def _forget_the_last(connection: Connection) -> None:
     """ANALYZE leaves what it noted before of a table that has become empty: the words of whoever was the last. A column
     that is given the type it has loses that."""
-    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{1000 * _SCRUB:.0f}ms'")
+    connection.exec_driver_sql(_PATIENTLY.replace("SET", "SET LOCAL"))
     for table in _KNOW_PEOPLE:
         if connection.exec_driver_sql(f"SELECT 1 FROM {table} LIMIT 1").first() is not None:
             continue

@@ -30,7 +30,9 @@
   const past = store.under(changing ? changes : mine).filter((one) => one !== key && (changing || !one.startsWith(changes)));
   store.forget(past); // earlier pages have arrived
   const kept = { chosen: {}, away: 0, shown: field("shown").value, ...store.get(key) };
-  const remember = () => store.set(key, kept);
+  let forgotten = false; // in another tab, with everything that was deleted there
+  addEventListener("storage", (event) => { forgotten ||= event.key === key && event.newValue === null; });
+  const remember = () => { if (!forgotten) store.set(key, kept); };
 
   // -- what was chosen, when the page was first seen, how long it was out of sight
   field("shown").value = kept.shown;
