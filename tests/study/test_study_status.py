@@ -136,7 +136,7 @@ def test_careless_people_are_counted(make_participation, clock):
 
 
 def test_shares_of_pages_count_people(make_participation, clock):
-    """A page of somebody in haste is not worth what a page of somebody else is: 264 pages said 0.0 … 1.4 of 24 people."""
+    """264 pages of 24 people said 0.0 … 1.4: as if each page were somebody else's."""
     participation = make_participation(paid(size=6, attention=2))
     for name in "ab":
         take(participation, participation.arrive(name, "en"))
