@@ -14,7 +14,6 @@ from eqlab.analysis.intervals import (
     clustered_share,
     difference_bounds,
     proportion_bounds,
-    proportion_estimate,
     t_bounds,
 )
 from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
@@ -255,8 +254,10 @@ def shares_of(table: Table) -> tuple[tuple[str, Estimate], ...]:
     return tuple((str(row[0]), share) for row in table.rows if isinstance(share := row[place], Estimate))
 
 
-def by_group(usable: Sequence[GivenRating], shares: ArmShares, by: str) -> tuple[Table, ...]:
-    """Counts of Good per emotion or valence; shares with Wilson's interval."""
+def by_group(
+    usable: Sequence[GivenRating], shares: ArmShares, cluster_of: Callable[[GivenRating], str], by: str
+) -> tuple[Table, ...]:
+    """Counts of Good per emotion or valence."""
     groups = sorted({getattr(rating, by) for rating in usable} - {""})
     if len(groups) < 2:
         return ()
@@ -264,10 +265,10 @@ def by_group(usable: Sequence[GivenRating], shares: ArmShares, by: str) -> tuple
     for name in groups:
         row: list[str | Estimate] = [name]
         for arm in shares.arms:
-            own = [rating.value for rating in usable if getattr(rating, by) == name and rating.arm == arm]
-            row.append(proportion_estimate(arm, own.count(GOOD), len(own)))
+            own = [rating for rating in usable if getattr(rating, by) == name and rating.arm == arm]
+            row.append(clustered_share(arm, [one.value == GOOD for one in own], [cluster_of(one) for one in own]))
         rows.append(tuple(row))
-    note = "Wilson's interval takes ratings for independent; a difference here is a hint, not a finding."
+    note = "Each interval by itself, of few ratings: a difference here is a hint, not a finding."
     return (Table(f"P(Good) by {by}", (by, *shares.arms), tuple(rows), note, draw=(HEAT,)),)
 
 

@@ -105,8 +105,8 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Rati
             *length_table(usable, shares, lambda one: one.prompt),
             *powered.good_tables(ratings, helped, shares.arms),
             *(calibration.published_tables(found) if found else ()),
-            *by_group(usable, shares, "valence"),
-            *by_group(usable, shares, "emotion"),
+            *by_group(usable, shares, lambda one: one.prompt, "valence"),
+            *by_group(usable, shares, lambda one: one.prompt, "emotion"),
         ),
         caveats=(
             ONE_RATER,
