@@ -153,6 +153,20 @@ def test_people_have_their_own_unit_and_name():
     assert found.norms.measure == "accuracy"
 
 
+def test_beside_people_stands_what_no_skill_gets_in_their_measure():
+    """Five who pressed "neutral" throughout had 86.0 %, and beside it stood: always the same label 16.7."""
+    options, trials = planned("deu")
+    scored = [one for n in range(5) for one in answered(trials, lambda trial: "neutral", f"person:{n}")]
+    found = B.score(PEOPLE, scored, options)
+    constant, american = found.baselines
+    assert (constant.name, constant.value) == ("always neutral", pytest.approx(found.headline.value))
+    abroad = [trial.key for trial, _ in trials if trial.key["american"]]
+    assert (american.name, american.value) == (
+        "the American answer",
+        pytest.approx(100 * sum(key["american"] == key["gold"] for key in abroad) / len(abroad)),
+    )
+
+
 @pytest.mark.parametrize("right", [True, False])
 def test_all_right_or_all_wrong_is_no_certainty(right):
     options, trials = planned()

@@ -165,7 +165,7 @@ class CuLEmo(Questions[CuLEmoOptions]):
         if not read:
             return result
         if result.subject.startswith(PERSON):
-            return replace(result, headline=_accuracy(read))
+            return replace(result, headline=_accuracy(read), baselines=_plain_baselines(read))
         head, who = _headline(self.headline, read), result.subject.removeprefix("model:")
         weights = _weights([_cell(mark.trial) for mark in read])
         cells = {mark.trial.id: _cell(mark.trial) for mark in read}
@@ -269,6 +269,13 @@ def _majority(marks: Sequence[Mark]) -> tuple[str, float]:
 def _american(marks: Sequence[Mark]) -> float | None:
     paired = [mark.trial.key for mark in marks if mark.trial.key["american"] and mark.trial.key["language"] != "eng"]
     return 100 * fmean(key["american"] == key["gold"] for key in paired) if paired else None
+
+
+def _plain_baselines(marks: Sequence[Mark]) -> tuple[Baseline, ...]:
+    """In plain accuracy, which whoever always says the most frequent label gets more of than of the balanced."""
+    (label, share), american = _majority(marks), _american(marks)
+    constant = Baseline(f"always {label}", share)
+    return (constant,) if american is None else (constant, Baseline("the American answer", american))
 
 
 def _beside(marks: Sequence[Mark]) -> str:
