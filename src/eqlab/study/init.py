@@ -136,7 +136,8 @@ def _instruments(data: Path | None) -> str:
     return instruments_part("")
 
 
-_CODE = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+_CODE = "ABCDEFGHJKLMNPQRSTUVWYZ23456789"
+"""Nothing that is easily misread, nor the X of which placeholders are made."""
 _PANEL = """\
 # Where people come from. "none": anybody who has the link, by a button on the first page. "prolific": people come from
 # Prolific, whose parameters are known; any other panel needs `person` (the parameter in the address that carries its
