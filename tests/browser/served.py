@@ -13,7 +13,8 @@ from web_case import PROLIFIC, SECRET, open_desks, with_language
 from eqlab.core.design import Batch
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
-from eqlab.store.schema import answers
+from eqlab.store.schema import answers, participants
+from eqlab.store.study.records import erase_person
 from eqlab.study.web.server import running
 from eqlab.study.web.settings import ServerSettings
 
@@ -57,6 +58,13 @@ class Served:
     def answered(self) -> int:
         with self.participation.store.engine.connect() as connection:
             return connection.execute(select(func.count()).select_from(answers)).scalar() or 0
+
+    def erase_all(self) -> None:
+        """As the researcher does, at somebody's wish."""
+        with self.participation.store.engine.connect() as connection:
+            people = connection.execute(select(participants.c.person)).scalars().all()
+        for person in people:
+            erase_person(self.participation, person)
 
 
 @contextmanager

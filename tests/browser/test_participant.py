@@ -372,6 +372,19 @@ def test_what_was_deleted_in_one_tab_does_not_come_back_from_another(study, visi
     assert page.evaluate(ours)
 
 
+@pytest.mark.parametrize("way", ["page", "link"])
+def test_a_browser_that_learns_late_of_a_deletion_keeps_no_draft(study, visit, way):
+    """They were deleted from another device, or by the researcher; what had not been sent stayed in this browser."""
+    page = visit()
+    page.goto(study.link("p-late"))
+    go(page, until=at(4))
+    answer(page)
+    study.erase_all()
+    page.goto(study.link("p-late") if way == "link" else f"{study.url}/s/small/page")
+    page.wait_for_selector("[data-forget]")
+    page.wait_for_function("!Object.keys(localStorage).some((key) => key.startsWith('eqlab:small:'))")
+
+
 def test_people_who_share_a_device_do_not_see_each_other_s_answers(study, visit):
     page = visit()
     page.goto(study.link("p-1"))

@@ -48,6 +48,15 @@ def test_nothing_is_overwritten_and_problems_have_lines(eqlab, tmp_path):
     assert (unknown.code, "There are: rating, pairwise, reply, evoked, eqbench" in unknown.err) == (2, True)
 
 
+def test_studies_that_are_not_there_are_told(eqlab, tmp_path):
+    """`not_after` with a slip of the pen kept nobody out, and nothing said so."""
+    assert eqlab("study", "init", "eqbench", "--panel", "prolific").code == 0
+    path = tmp_path / "eqbench.toml"
+    path.write_text(path.read_text().replace('# not_after = ["pilot"]', 'not_after = ["pilto"]'))
+    said = eqlab("study", "check", "eqbench.toml")
+    assert "no study 'pilto' has begun in this store yet" in said.out + said.err
+
+
 def test_kinds_and_languages_are_listed_and_a_language_begun(eqlab, tmp_path, monkeypatch):
     kinds = eqlab("study", "kinds")
     assert "people choose between two replies" in kinds.out

@@ -82,6 +82,8 @@ def test_the_status_of_a_changed_file_is_not_told(study_file):
     study_file.write_text(study_file.read_text().replace("people_per_batch = 10", "people_per_batch = 9"))
     status = CliRunner().invoke(app, ["study", "status", str(study_file)])
     assert "has begun with other pages than its file has now" in str(status.exception)
+    checked = CliRunner().invoke(app, ["study", "check", str(study_file)])
+    assert "has begun with other pages than its file has now" in checked.output
 
 
 def test_preview_keeps_nothing(study_file, tmp_path):

@@ -1,9 +1,11 @@
 """How carefully a person took part, from pages alone."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
+from eqlab.core.forms import Form, Scale
 from eqlab.study.results.participants import (
     Given,
     Page,
@@ -44,6 +46,7 @@ def test_one_value_throughout_is_straight_lining(pages, straight):
         ([page([3])] * 10 + [page([1, 2] * 5, kind="instrument")], True),
         ([page([3, 2]), page([1, 2])], False),
         ([page([3, 2]), page([1, 2]), page([1])], True),
+        ([replace(page([4, 3, 2, 1]), uneven=True)] * 10, False),  # ten points over four words
     ],
 )
 def test_a_line_can_be_seen_only_where_there_are_several_scales(pages, could):
@@ -66,7 +69,7 @@ def test_pages_together_take_no_longer_than_the_visit(seen_at, odd):
 
 
 def test_a_page_that_was_changed_has_the_time_of_its_first_answer_and_the_values_of_its_last():
-    trial = SimpleNamespace(id="t", key={})
+    trial = SimpleNamespace(id="t", key={}, form=Form((Scale("a", "A", 1, 3),)))
     first, last = (
         Given(0, "trial", trial, attempt, {"a": attempt}, seconds, 0.0, 0.0)
         for attempt, seconds in ((1, 12.0), (2, None))

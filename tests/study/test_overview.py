@@ -62,6 +62,12 @@ def test_what_to_look_at():
         assert any(part in warning for warning in found), (part, found)
 
 
+def test_without_ids_nobody_is_recognised():
+    design = with_study(small_design(), not_after=("pilot",))
+    assert any("not_after: without a panel's ids" in warning for warning in overview(design).warnings)
+    assert not any("not_after" in one for one in overview(with_study(design, panel=Panel("p", "PID"))).warnings)
+
+
 def test_english_inside_lists_is_named_too():
     """Whoever failed an English quiz between German pages was sent away."""
     design = small_design()

@@ -1,5 +1,8 @@
 """Token buckets in the store: what is used up stays used up until time refills it, whatever others and clocks do."""
 
+import asyncio
+import time
+
 import pytest
 from sqlalchemy import select
 
@@ -56,3 +59,47 @@ def test_who_gets_it_right_has_used_nothing_up_and_mends_nothing(store):
     assert take_token(store, "login", 3, 0.0, 1000.0)
     assert not take_token(store, "login", 3, 0.0, 1000.0)
     assert not take_token(store, "another", 1, 0.0, 1000.0)
+
+
+def test_who_is_refused_costs_one_look_a_second_and_no_more(make_site, monkeypatch):
+    """200 wrong codes a second stopped a study: each refusal was a durable write, in the line of people's answers."""
+    site = make_site(arrival_burst=3.0, arrival_rate=0.5)
+    looks = []
+
+    def counted(*given):
+        looks.append(given)
+        return take_token(*given)
+
+    monkeypatch.setattr("eqlab.study.web.site.take_token", counted)
+    now = [1000.0]
+    site.app.state.site.clock = lambda: now[0]
+
+    def come(number):
+        return site.browser().get(f"/s/small?PROLIFIC_PID={number:024x}", follow_redirects=False).status_code
+
+    assert [come(number) for number in range(20)] == [303] * 3 + [429] * 17
+    assert len(looks) == 4
+    now[0] += 0.9
+    assert [come(20), len(looks)] == [429, 4]
+    now[0] += 1.2  # a token has come back meanwhile
+    assert [come(21), come(22), len(looks)] == [303, 429, 6]
+
+
+def test_of_many_at_once_only_so_many_are_looked_up_as_there_are_tokens(make_site, monkeypatch):
+    site = make_site().app.state.site
+    looks = []
+
+    def counted(*given):
+        looks.append(given)
+        time.sleep(0.01)
+        return take_token(*given)
+
+    monkeypatch.setattr("eqlab.study.web.site.take_token", counted)
+
+    async def everybody():
+        return await asyncio.gather(*(site.limits.allows("one bucket", 3.0, 0.001) for _ in range(200)))
+
+    assert sum(asyncio.run(everybody())) == 3
+    assert len(looks) == 4
+    asyncio.run(site.limits.give_back("one bucket"))
+    assert asyncio.run(site.limits.allows("one bucket", 3.0, 0.001))

@@ -127,6 +127,11 @@ def open_study(path: Path, store: Store, data: Path | None = None, say: Say = la
     design = _as_begun(study, text, store, data, path, say) or design_of(study, store, data, say, folder=path.parent)
     for line in too_little(design):
         say(line)
+    for one in study.not_after:
+        if begun_with(store, one) is None:
+            say(f"not_after: no study '{one}' has begun in this store yet.")
+    if begun_with(store, study.id) not in (None, design.sha256):
+        say(f"Study '{study.id}' has begun with other pages than its file has now.")
     return text, design
 
 

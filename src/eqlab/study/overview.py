@@ -147,6 +147,8 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
     if study.instruments and study.language != "en":
         asked = ", ".join(study.instruments)
         yield f"Questionnaires are asked in the words of their files, between pages in '{study.language}': {asked}."
+    if study.not_after and not study.panel.person:
+        yield "not_after: without a panel's ids nobody who took part in another study is recognised."
     with suppress(ValueError):  # in words
         if date.fromisoformat(study.consent.keep_until) < date.today():
             yield f"consent.keep_until: {study.consent.keep_until} is over; people are told it."

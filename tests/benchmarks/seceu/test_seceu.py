@@ -189,7 +189,9 @@ def test_each_person_of_a_study_has_a_place():
     found = SECEU.score("people", people, options)
     assert found.headline.n == 5
     (pull,) = found.estimates
-    assert (pull.name, pull.n) == ("points too many for the first word", 8)
+    assert (pull.name, pull.n, pull.of) == ("points too many for the first word", 5, "people")
+    wide = max(item.reference[next(iter(item.values))] for item in found.items if item.values)
+    assert pull.high - pull.low > wide  # one put 10 on the first word and one 0: five people tell little
     assert len(found.norms.values) == 5
     (table,) = [one for one in found.tables if one.title == "Where each person stands"]
     assert table.titles == ("person", "shape", "above people")

@@ -3,7 +3,7 @@ its simulated people and its result; and how kinds correct and show the contrast
 
 import math
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Normed, Scored, Selectio
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale, problems
 from eqlab.core.grouping import grouped
-from eqlab.core.results import Better, Cell, ItemScore, Norms, Result, Table, goodness
+from eqlab.core.results import Better, Cell, Estimate, ItemScore, Norms, Result, Table, goodness
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.text import basis_of, value_of
 from eqlab.core.trials import Trial
@@ -296,13 +296,25 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
         subject=PEOPLE,
         headline=headline,
         sentence="No answer of a person could be scored." if headline.value is None else said,
-        estimates=tuple(one for one in like.estimates if one.name in getattr(benchmark, "of_people", ())),
+        estimates=tuple(_of_people(benchmark, like, list(answers.values()), options)),
         counts=outcome.count_outcomes(item.status for _, item in items),
         items=tuple(_together([item for _, item in items])),
         caveats=tuple(outcome.count_caveats(outcome.count_outcomes(item.status for _, item in items), like.noun)),
         norms=(norms := Norms(tuple(scores), f"people of this study, {benchmark.title}") if scores else None),
         tables=_persons(benchmark, list(answers.values()), options, norms),
     )
+
+
+def _of_people(
+    benchmark: Benchmark, like: Result, answers: Sequence[Sequence[Scored]], options: Mapping[str, Any]
+) -> Iterator[Estimate]:
+    """What else is told of people, person by person: what one of them likes is not what all do."""
+    told = [estimate for estimate in like.estimates if estimate.name in getattr(benchmark, "of_people", ())]
+    each = [benchmark.score(f"{PERSON}one", answer, options).estimates for answer in answers] if told else []
+    for estimate in told:
+        values = [own.value for person in each for own in person if own.name == estimate.name and own.value is not None]
+        of_all = mean_estimate(estimate.name, values, unit=estimate.unit, note=estimate.note, digits=estimate.digits)
+        yield structs.replace(of_all, of="people")
 
 
 MOST_PERSONS = 200

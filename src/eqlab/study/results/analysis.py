@@ -6,7 +6,7 @@ import hashlib
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -415,32 +415,29 @@ def exclusion_table(found: AnalysisSample, rules: Sequence[str]) -> Table:
 
 
 def checks_table(sample: AnalysisSample, least_seconds: float) -> Table:
-    """How carefully those took part who answered a trial, excluded or not."""
+    """How carefully those took part who answered a trial, excluded or not; each sign of those who could show it."""
     from eqlab.analysis.intervals import proportion_estimate
 
-    people = sample.everybody
-
-    def share(name: str, hits: int, of: int = len(people)) -> tuple[str, int, Estimate]:
-        return name, hits, proportion_estimate(name, hits, of)
-
-    lined = [person for person in people if person.could_straight_line]
-
-    return Table(
-        "Checks",
-        ("", "people", "share, % of those who answered a trial"),
-        (
-            share("failed an instructed check", sum(person.checks(False) > 0 for person in people)),
-            share("failed two or more", sum(person.checks(False) > 1 for person in people)),
-            share("claimed page times that cannot be", sum(person.impossible > 0 for person in people)),
-            share("needed a second try at the quiz", sum(person.quiz_attempts > 1 for person in people)),
-            *((share("straight-lined", sum(one.straight_lining for one in lined), len(lined)),) if lined else ()),
-            share(
-                f"answered more than half of the pages in under {least_seconds:g} s",
-                sum(2 * person.too_fast > person.timed for person in people),
-            ),
-        ),
-        "Counted for everybody, whatever the plan excludes.",
+    everybody = sample.everybody
+    checked = [person for person in everybody if person.checks(True) or person.checks(False)]
+    quizzed = [person for person in everybody if person.quiz_attempts]
+    lined = [person for person in everybody if person.could_straight_line]
+    haste = f"answered more than half of the pages in under {least_seconds:g} s"
+    signs: tuple[tuple[str, Sequence[Participant], Callable[[Participant], bool]], ...] = (
+        ("failed an instructed check", checked, lambda person: person.checks(False) > 0),
+        ("failed two or more", checked, lambda person: person.checks(False) > 1),
+        ("claimed page times that cannot be", everybody, lambda person: person.impossible > 0),
+        ("needed a second try at the quiz", quizzed, lambda person: person.quiz_attempts > 1),
+        ("straight-lined", lined, lambda person: person.straight_lining),
+        (haste, everybody, lambda person: 2 * person.too_fast > person.timed),
     )
+    rows = []
+    for name, people, shows in signs:
+        hits = sum(map(shows, people))
+        if people:
+            rows.append((name, hits, proportion_estimate(name, hits, len(people))))
+    note = "Of everybody who answered a trial and whose pages could show it, whatever the plan excludes."
+    return Table("Checks", ("", "people", "share, %"), tuple(rows), note)
 
 
 # -- the code that carries out an analysis ---------------------------------------------------------------------------

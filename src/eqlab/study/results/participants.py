@@ -47,6 +47,8 @@ class Page:
     attempts: int
     right: bool | None
     """Of a quiz, an attention check or a gold item: whether it was answered as it should be."""
+    uneven: bool = False
+    """Whether its points do not come out even when they are dealt out: then one value throughout cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +311,7 @@ def _pages(given: Sequence[Given], steps: Sequence[Step]) -> tuple[Page, ...]:
             one.away,
             tries[number],
             is_right(one.trial, one.values) if {"right", "accept"} & set(one.trial.key) else None,
+            uneven=bool((one.trial.form.total or 0) % max(1, len(one.trial.form.scales))),
         )
         for number, one in last.items()
     )
@@ -414,6 +417,7 @@ def straight_lining(pages: Sequence[Page]) -> bool:
 
 def _rows_of_scales(pages: Sequence[Page]) -> Iterator[Sequence[Any]]:
     """The answers of which one value throughout would be a sign of carelessness."""
+    pages = [page for page in pages if not page.uneven]
     trials = [page for page in pages if page.kind == "trial"]
     together = [value for page in trials for value in page.values.values() if value is not None]
     if len(together) >= _FEWEST_VALUES and any(len(page.values) > 1 for page in trials):

@@ -227,7 +227,8 @@ async def _stranger(request: Request, _: Exception) -> Response:
     site, served = study_of(request)
     if await pages.end_of_erased(site, served, request) is not None:
         return redirect(served.study, "deleted")
-    return site.render.message("unknown", served.study.language, 401, study=served.study)
+    gone = site.person(request, served.study.id) is not None
+    return site.render.message("unknown", served.study.language, 401, study=served.study, gone=gone)
 
 
 async def _somebody_else(request: Request, _: Exception) -> Response:

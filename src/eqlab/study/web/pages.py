@@ -121,7 +121,7 @@ async def elsewhere(request: Request) -> Response:
 async def leave(request: Request) -> Response:
     """Somebody else wants to take part in this browser: it forgets who was here."""
     site, served = study_of(request)
-    reply = site.render.message("left", served.study.language, 200, study=served.study)
+    reply = site.render.message("left", served.study.language, 200, study=served.study, gone=True)
     site.cookies.forget_person(reply, served.study.id)
     site.cookies.forget_end(reply, served.study.id)
     return reply
@@ -202,7 +202,7 @@ async def _turned_away(request: Request, site: Site, served: ServedStudy, why: s
     if why == "erased" and await end_of_erased(site, served, request) is not None:
         return redirect(study, "deleted")
     if why != "elsewhere":
-        return site.render.message(f"door_{why}", study.language, 403, study=study)
+        return site.render.message(f"door_{why}", study.language, 403, study=study, gone=why == "erased")
     sealed = site.cookies.seal(owner or "", site.clock())
     return site.render.page("resume", study.language, 403, study=study, who=sealed, wrong=False)
 

@@ -129,10 +129,18 @@ class Renderer:
         return HTMLResponse("".join(filled))
 
     def message(
-        self, key: str, language: str, status: int, headers: Mapping[str, str] | None = None, study: Any = None
+        self,
+        key: str,
+        language: str,
+        status: int,
+        headers: Mapping[str, str] | None = None,
+        study: Any = None,
+        *,
+        gone: bool = False,
     ) -> HTMLResponse:
-        """A page that only says something: `<key>_title` and `<key>_text`."""
-        reply = self.page("message", language, status, key=key, study=study)
+        """A page that only says something: `<key>_title` and `<key>_text`. Of somebody who is `gone` the browser keeps
+        nothing either."""
+        reply = self.page("message", language, status, key=key, study=study, gone=gone)
         reply.headers.update(headers or {})
         return reply
 

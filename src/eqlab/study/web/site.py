@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, cast
+from weakref import WeakValueDictionary
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -55,6 +56,7 @@ class Site:
         for served in studies:
             self.render.texts(served.study.language)  # a missing language is found now, not by a participant
         self.cookies = Cookies(settings.secret, settings.https)
+        self.limits = SharedLimiter(self)
         self.hooks = VisitLimiter(settings.arrival_burst * 10, 2.0)
         self.gate = PasswordGate(settings.password_hash)
         self.statuses: dict[str, tuple[float, StudyStatus]] = {}
@@ -80,14 +82,11 @@ class Site:
         address = client_of(request)
         if what == "door" and is_loopback(address) and is_local("localhost", self.settings.public_url):
             return True
-        served = self.first
-        bucket = self._bucket(what, whom or network_of(address))
-        return await served.write(take_token, served.participation.store, *bucket, self.clock())
+        return await self.limits.allows(*self._bucket(what, whom or network_of(address)))
 
     async def forgive(self, request: Request, what: Limited) -> None:
-        served = self.first
         key, *_ = self._bucket(what, network_of(client_of(request)))
-        await served.write(give_token, served.participation.store, key)
+        await self.limits.give_back(key)
 
     def _bucket(self, what: Limited, whom: str) -> tuple[str, float, float]:
         """Its key, its size and what comes back each second. Another size is another bucket: who raises a limit does
@@ -251,6 +250,41 @@ class VisitLimiter:
         if len(self._buckets) > _MOST_ADDRESSES:
             self._buckets.popitem(last=False)
         return allowed
+
+
+_REFUSED = 1.0
+"""Seconds at most for which whoever was refused is so again, whatever has come back meanwhile."""
+
+
+class SharedLimiter:
+    """Token buckets in the store, which all processes of the server share. A look there is a durable write, in the line
+    in which people's answers wait: of one bucket there is one at a time, and none just after it was found empty."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._turns = WeakValueDictionary[str, asyncio.Lock]()
+        self._refused: OrderedDict[str, float] = OrderedDict()
+        """Until when."""
+
+    async def allows(self, key: str, burst: float, rate: float) -> bool:
+        """Whether one more is allowed now; takes a token if so."""
+        turn = self._turns.setdefault(key, asyncio.Lock())
+        async with turn:
+            now, served = self._site.clock(), self._site.first
+            if now < self._refused.get(key, -math.inf):
+                return False
+            allowed = await served.write(take_token, served.participation.store, key, burst, rate, now)
+            if not allowed:
+                self._refused.pop(key, None)
+                self._refused[key] = now + min(_REFUSED, 1 / rate if rate else _REFUSED)
+                if len(self._refused) > _MOST_ADDRESSES:
+                    self._refused.popitem(last=False)
+            return allowed
+
+    async def give_back(self, key: str) -> None:
+        served = self._site.first
+        await served.write(give_token, served.participation.store, key)
+        self._refused.pop(key, None)
 
 
 # -- cookies -----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from starlette.routing import Route
 from eqlab.core.moves import Unknown, View
 from eqlab.core.study import Study
 from eqlab.core.values import dataclass
-from eqlab.store.study.researchers import take_token
 from eqlab.study.conversations import Conversations
 from eqlab.study.talks import TalkView
 from eqlab.study.web.render import Block, blocks
@@ -176,10 +175,10 @@ def turn_values(talks: Conversations, view: TalkView, turn: PostedTurn) -> tuple
 
 async def _allowed(visit: Visit, talks: Conversations) -> bool:
     """The limits of messages in a minute, of one person and of all; shared by all processes of a server."""
-    store, study, terms = visit.served.participation.store, visit.study.id, talks.terms
+    study, terms = visit.study.id, talks.terms
     for whom, most in ((f"{study} {visit.person}", terms.per_minute), (study, terms.per_minute_all)):
         key = visit.site.limit_key("talk", whom)
-        if not await visit.served.write(take_token, store, key, float(most), most / 60, visit.site.clock()):
+        if not await visit.site.limits.allows(key, float(most), most / 60):
             return False
     return True
 

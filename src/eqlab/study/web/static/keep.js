@@ -12,6 +12,7 @@
   const ended = document.querySelector("[data-forget]");
   if (ended) {
     const ours = `${PREFIX}${ended.dataset.forget}:`;
+    store.set(`${ours}ended`, true); // a talk in another tab hears of it
     store.forget(store.under(ours));
     try { // what was never sent in a talk
       for (const key of Object.keys(sessionStorage)) if (key.startsWith(ours)) sessionStorage.removeItem(key);

@@ -32,6 +32,10 @@
     },
   };
 
+  addEventListener("storage", (event) => { // the end, or a deletion, in another tab: the server says which
+    if (event.key === `eqlab:${talk.dataset.study}:ended` && event.newValue) { draft.forget(); location.reload(); }
+  });
+
   function init(first) {
     const form = document.getElementById("turn");
     const feel = document.getElementById("feel");
