@@ -164,19 +164,24 @@ def test_what_is_pasted_stays_pasted_where_another_tab_was_quicker(tmp_path, ser
     assert told.pasted == pytest.approx(100 * pasted / (pasted + own))
 
 
-def test_what_was_deleted_in_one_tab_is_not_written_on_in_another(tmp_path, server, visit):
+@pytest.mark.parametrize("where", ["talk", "stop"])
+def test_what_was_deleted_in_one_tab_is_not_written_on_in_another(tmp_path, server, visit, where):
     """The draft of a message stayed, and what was typed on was kept."""
     server.reply = lambda body, number: "I see."
     with talking(tmp_path, server, talk="") as site:
         page = visit()
         to_talk(page, site)
         page.locator("#message").fill("Nobody's business.")
+        if where == "stop":
+            page.goto(f"{site.base}/s/talk/stop")
+            assert page.evaluate("sessionStorage.length") == 1
         other = page.context.new_page()
         other.goto(f"{site.base}/s/talk/stop")
         other.locator("button.danger").click()
         other.wait_for_selector("[data-forget]")
-        page.wait_for_selector("[data-forget]")
-        assert page.evaluate("sessionStorage.length + Object.keys(localStorage).length") == 0
+        if where == "talk":
+            page.wait_for_selector("[data-forget]")
+        page.wait_for_function("sessionStorage.length + Object.keys(localStorage).length === 0")
 
 
 def test_what_is_pasted_into_a_talk_is_counted_also_after_a_reload(tmp_path, server, visit):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from eqlab.comparison.compare import (
     alike,
@@ -68,6 +69,19 @@ def compared(*results, item_sets=None, missing="drop"):
     sets = item_sets or ["set"] * len(results)
     sources = [EntrySource(one, f"run {k}", sets[k]) for k, one in enumerate(results)]
     return compare(*entries(sources, missing))
+
+
+def test_scores_in_two_measures_stand_in_two_tables():
+    """People's plain accuracy "more than" a model's balanced one, of the same answers."""
+    model, people = result("model:a", draw(1)), result("people", draw(1))
+    people = replace(people, headline=structs.replace(people.headline, name="accuracy"))
+    found = compared(model, people)
+    assert [(one.title, [entry.name for entry in one.entries]) for one in found] == [
+        ("EQ-Bench v2, EQ-Bench v2", ["a"]),
+        ("EQ-Bench v2, accuracy", ["people"]),
+    ]
+    (together,) = compared(model, result("people", draw(1)))
+    assert len(together.entries) == 2
 
 
 def ranks(found):

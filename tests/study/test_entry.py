@@ -251,6 +251,21 @@ def test_a_signed_link_ends_and_its_end_cannot_be_moved(make_site):
     assert site.browser().get(link.replace(f"{until}-", "")).status_code == 403
 
 
+def test_whose_signed_link_runs_out_on_the_way_goes_on_in_their_browser(make_site):
+    """ "Open it with the link that the panel gives you", they read, which is what they had done."""
+    site = make_site(small_design(panel=replace(REAL, signed=True)))
+    here = site.app.state.site
+    until = int(here.clock()) + 3600
+    link = signed_link(SECRET, "", "small", REAL, ONE, until)
+    client = site.browser()
+    page = walk(client, client.get(link), until=lambda page: "v.rating" in page.text)[0]
+    here.clock = lambda: until + 1.0
+    assert fill(client.get(link).text)["step"] == fill(page.text)["step"]
+    assert site.browser().get(link).status_code == 403
+    other = signed_link(SECRET, "", "small", REAL, "6" * 24, until)
+    assert client.get(other).status_code == 403
+
+
 def test_sealed_names_are_unreadable_and_end():
     cookies = Cookies(SECRET, False)
     token = cookies.seal("0123456789abcdef", 1000.0)

@@ -51,6 +51,12 @@ def test_a_clock_that_goes_back_neither_refills_nor_takes(store):
     assert take_token(store, "login", 1, 1.0, 901.0)
 
 
+def test_servers_whose_clocks_differ_let_no_more_through(store):
+    """The one that was behind set the bucket back, and the one ahead credited the difference again, each time."""
+    allowed = [take_token(store, "login", 5, 1 / 30, 1000.0 + second + 30 * (second % 2)) for second in range(600)]
+    assert sum(allowed) <= 5 + 630 / 30
+
+
 def test_who_gets_it_right_has_used_nothing_up_and_mends_nothing(store):
     for _ in range(3):
         take_token(store, "login", 3, 0.0, 1000.0)

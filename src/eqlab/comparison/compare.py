@@ -1,6 +1,7 @@
 """Everything `eqlab compare` knows of one benchmark: the verdict, every pair, and the parts of the spread. Pure:
 entries in, a comparison out."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from html import escape
@@ -99,13 +100,16 @@ class Comparison:
 def compare(
     entries: Sequence[Entry], undefined: Sequence[tuple[str, str]] = (), *, joint: bool = False
 ) -> list[Comparison]:
-    """One comparison per benchmark, version and item set, or rater, in the order in which they come up: scores on other
-    items stand in another table."""
+    """One comparison per benchmark, version, measure and item set, or rater, in the order in which they come up: scores
+    on other items stand in another table, and so do those in another measure."""
     found = []
-    for kind in dict.fromkeys(entry.kind for entry in entries):
+    kinds = dict.fromkeys(entry.kind for entry in entries)
+    measures = Counter(kind[:3] for kind in kinds)
+    for kind in kinds:
         tables = _by_items([entry for entry in entries if entry.kind == kind])
         for items, table in tables.items():
-            benchmark, title, rater = kind
+            benchmark, title, rater, measure = kind
+            title = f"{title}, {measure}" if measures[kind[:3]] > 1 else title
             named = f"{title} (items {items[:6]})" if len(tables) > 1 else title
             comparison = _compare((benchmark, named, rater), table, joint)
             found.append(replace(comparison, elsewhere=tuple(_elsewhere(entries, comparison))))

@@ -82,9 +82,10 @@ class Entry:
     """What the run says is behind the model's name."""
 
     @property
-    def kind(self) -> tuple[str, str, str]:
-        """Entries of one kind are compared: benchmark, title, rater."""
-        return self.result.benchmark, self.result.title, self.rater
+    def kind(self) -> tuple[str, str, str, str]:
+        """Entries of one kind are compared: benchmark, title, rater, measure. People may stand in another measure than
+        models do."""
+        return self.result.benchmark, self.result.title, self.rater, "" if self.rater else self.result.headline.name
 
     @property
     def means(self) -> dict[str, float]:

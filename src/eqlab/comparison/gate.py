@@ -144,9 +144,9 @@ def _p(found: Pair | None) -> float | None:
 
 
 def _checks(
-    kind: tuple[str, str, str], entries: Sequence[Entry], other: Sequence[Entry], margin: float | None
+    kind: tuple[str, str, str, str], entries: Sequence[Entry], other: Sequence[Entry], margin: float | None
 ) -> Iterator[Check]:
-    benchmark, title, rater = kind
+    benchmark, title, rater, _ = kind
     title = f"{title}, rated by {rater}" if rater else title
     things = other[0].result.noun
     if not entries:

@@ -152,6 +152,21 @@ def test_a_liking_for_the_first_place_is_measured():
     assert any("one order" in caveat for caveat in one.caveats)
 
 
+def test_peoples_liking_for_a_place_is_over_people():
+    """Ten who like the first place, each as much as another the last one, were told apart from nobody in half of all
+    studies: the interval was over scenarios."""
+    pairs = planned(repeats=1)
+    first, last = (lambda t: dict.fromkeys(t.form.keys, 1)), (lambda t: {s.key: s.high for s in t.form.scales})
+    people = [
+        one
+        for number in range(10)
+        for one in answered(pairs, first if number % 2 else last, subject=f"person:{number}")
+    ]
+    found = value(EB.score("people", people, OPEN), "first choice taken too often, points")
+    assert (found.n, found.of) == (10, "people")
+    assert found.high - found.low > 60
+
+
 def test_an_order_is_one_subjects():
     """Of people, each asked once, a score said that nobody keeps to a choice in every order: others had chosen."""
     pairs = planned(repeats=1)

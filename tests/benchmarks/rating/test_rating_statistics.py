@@ -516,7 +516,7 @@ def test_an_arms_place_among_peoples_replies_is_mann_and_whitneys_share(nested):
     assert list(found) == ["model"]
     assert found["model"].value == pytest.approx(100 * sum(won) / len(won))
     assert found["model"].low < found["model"].value < found["model"].high
-    assert (found["model"].n, found["model"].of) == (60, "replies by people")
+    assert (found["model"].n, found["model"].of) == (60, "ratings of people's replies")
 
 
 def test_without_replies_of_people_there_is_no_place_and_the_best_is_not_certain():
@@ -530,7 +530,9 @@ def test_a_rated_arms_place_stands_in_the_table_and_in_words():
     found = BENCHMARK.score("judge:some-model", judged(study(), human), JUDGING)
     assert "above people's replies" in found.tables[0].titles
     (said,) = place_sentences("some-model", found)
-    assert re.fullmatch(r"chatgpt is rated above \d+ % \(\d+ to \d+\) of the 200 replies by people \(.*\)\.", said)
+    assert re.fullmatch(
+        r"chatgpt is rated above \d+ % \(\d+ to \d+\) of the 200 ratings of people's replies \(.*\)\.", said
+    )
 
 
 @pytest.mark.parametrize(("both", "of_b"), [(False, (0, 1, 4)), (True, (0, 1, 4)), (False, (0, 0, 0))])

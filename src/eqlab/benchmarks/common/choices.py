@@ -25,6 +25,7 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.grouping import group_means, grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table
+from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 
 T = TypeVar("T")
@@ -272,22 +273,24 @@ NAMES = {"en": "English", "zh": "Chinese"}
 # over the places; what is chosen oftener at a place than it is right there is the bias.
 
 Given = tuple[str, int, int, int]
-"""One answered question: item, choices, place chosen, place of the right one."""
+"""One answered question: item, or person of people, each of whom has likings of their own; choices, place chosen, place
+of the right one."""
 
 
 def given(read: Sequence[Mark]) -> Iterator[Given]:
     for one in read:
         for scale in one.trial.form.scales:
             if one.answer is not None:
-                yield one.item, scale.high, int(one.answer.values[scale.key]), int(one.trial.key["correct"][scale.key])
+                unit = one.answer.subject if one.answer.subject.startswith(PERSON) else one.item
+                yield unit, scale.high, int(one.answer.values[scale.key]), int(one.trial.key["correct"][scale.key])
 
 
 def excess(answers: Sequence[Given], place: int) -> Estimate:
-    """How much oftener a place was chosen than it was right, in points; over items. 0 for a subject without a
-    liking for places, whatever it knows."""
-    pulls = group_means((item, 100.0 * ((chosen == place) - (right == place))) for item, _, chosen, right in answers)
-    name = f"choice {ascii_uppercase[place - 1]}"
-    return mean_estimate(name, list(pulls.values()), digits=1, bounds=(-100.0, 100.0))
+    """How much oftener a place was chosen than it was right, in points; over items, of people over people. 0 for a
+    subject without a liking for places, whatever it knows."""
+    pulls = group_means((unit, 100.0 * ((chosen == place) - (right == place))) for unit, _, chosen, right in answers)
+    name, of = f"choice {ascii_uppercase[place - 1]}", "people" if answers[0][0].startswith(PERSON) else ""
+    return structs.replace(mean_estimate(name, list(pulls.values()), digits=1, bounds=(-100.0, 100.0)), of=of)
 
 
 def bias_estimates(read: Sequence[Mark]) -> list[Estimate]:
@@ -335,6 +338,7 @@ def bias_table(read: Sequence[Mark]) -> list[Table]:
     if not rows:
         return []
     note = (
-        "Excess: chosen minus right, in points, its interval over scenarios; all 0 without a preference for positions."
+        "Excess: chosen minus right, in points, its interval over scenarios, or people; all 0 without a preference for "
+        "positions."
     )
     return [Table("Where the choice stands", ("place", "chosen", "right there, %", "excess"), tuple(rows), note)]

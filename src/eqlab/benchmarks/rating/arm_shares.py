@@ -230,7 +230,9 @@ def above_people(rated: Sequence[tuple[str, str, float]]) -> dict[str, Estimate]
         if value in (0.0, 100.0):  # what never varies has no width when drawn again; Wilson's interval has
             low, high = (100 * bound for bound in proportion_bounds(value / 100, len(samples[-1])))
         name = f"{ABOVE_REPLIES}, {arm}"
-        found[arm] = Estimate(name, value, len(by[HUMAN]), None, low, high, "%", digits=0, of="replies by people")
+        found[arm] = Estimate(
+            name, value, len(by[HUMAN]), None, low, high, "%", digits=0, of="ratings of people's replies"
+        )
     return found
 
 

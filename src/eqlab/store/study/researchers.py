@@ -137,6 +137,8 @@ def audit_of(connection: Connection, study: str) -> list[AuditEntry]:
 
 _DAY = 24 * 3600.0
 """Seconds after which a bucket that nobody used is forgotten."""
+_APART = 60.0
+"""Seconds by which clocks of servers may differ: what is more is a clock that was set back."""
 
 
 def take_token(store: Store, key: str, burst: float, rate: float, now: float) -> bool:
@@ -159,7 +161,8 @@ def _take(store: Store, key: str, burst: float, rate: float, now: float) -> bool
         row = connection.execute(select(buckets.c.tokens, buckets.c.at).where(buckets.c.key == key)).first()
         tokens = burst if row is None else min(burst, row.tokens + max(0.0, now - row.at) * rate)
         allowed = tokens >= 1
-        left = {"tokens": tokens - 1 if allowed else tokens, "at": now}
+        at = now if row is None or row.at - now > _APART else max(now, row.at)
+        left = {"tokens": tokens - 1 if allowed else tokens, "at": at}
         if row is None:
             connection.execute(insert(buckets), {"key": key, **left})
             connection.execute(delete(buckets).where(buckets.c.at < now - _DAY))

@@ -66,10 +66,12 @@ async def arrive(request: Request) -> Response:
         return site.render.message("panel", study.language, 403, study=study)
     sign = request.query_params.get(SIGNATURE, "")
     signed = is_signed(site.settings.secret, study.id, given, sign, site.clock())
-    if panel.signed and not signed and not simulated:
-        return site.render.message("panel", study.language, 403, study=study)
     hashed = panel_hash(site.settings.secret, given)
     own = here is not None and await served.read(find_by_panel, served.participation, hashed) == here
+    if panel.signed and not signed and not simulated:
+        if own and here is not None:  # their link has run out, and not their way
+            return await _back(request, site, served, here)
+        return site.render.message("panel", study.language, 403, study=study)
     if here is not None and not own and await _on_the_way(served, here):
         return site.render.page("swap", study.language, 409, study=study, key="swap")
     if not own and _led_by_a_script(request):

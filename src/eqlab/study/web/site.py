@@ -262,13 +262,14 @@ class SharedLimiter:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._turns = WeakValueDictionary[str, asyncio.Lock]()
+        self._turns = WeakValueDictionary[tuple[str, int], asyncio.Lock]()
+        """By bucket, and event loop: a server has one, tests have many."""
         self._refused: OrderedDict[str, float] = OrderedDict()
         """Until when."""
 
     async def allows(self, key: str, burst: float, rate: float) -> bool:
         """Whether one more is allowed now; takes a token if so."""
-        turn = self._turns.setdefault(key, asyncio.Lock())
+        turn = self._turns.setdefault((key, id(asyncio.get_running_loop())), asyncio.Lock())
         async with turn:
             now, served = self._site.clock(), self._site.first
             if now < self._refused.get(key, -math.inf):

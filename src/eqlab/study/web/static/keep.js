@@ -12,14 +12,13 @@
   const ended = document.querySelector("[data-forget]");
   if (ended) {
     const ours = `${PREFIX}${ended.dataset.forget}:`;
-    store.set(`${ours}ended`, true); // a talk in another tab hears of it
+    store.set(`${ours}ended`, true); // other tabs hear of it
     store.forget(store.under(ours));
-    try { // what was never sent in a talk
-      for (const key of Object.keys(sessionStorage)) if (key.startsWith(ours)) sessionStorage.removeItem(key);
-    } catch { /* nothing was kept */ }
+    forgetTalk(ours);
     leaveSoon(document.getElementById("leave"));
     return;
   }
+  addEventListener("storage", ({ key }) => { if (/^eqlab:.*:ended$/.test(key || "")) forgetTalk(key.slice(0, -5)); });
   const form = document.getElementById("page");
   if (!form) return;
 
@@ -196,6 +195,12 @@
   }
   const errors = document.getElementById("errors");
   if (errors) errors.focus();
+
+  function forgetTalk(ours) { // what was never sent in a talk
+    try {
+      for (const key of Object.keys(sessionStorage)) if (key.startsWith(ours)) sessionStorage.removeItem(key);
+    } catch { /* nothing was kept */ }
+  }
 
   function leaveSoon(link) {
     if (!link) return;
