@@ -253,6 +253,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert (code, "The same as in the export." in said) == (0, True)
     code, said, _ = eqlab("study", "verify", "eqbench.lock.json", "--export", "out")
     assert (code, "the signature is right" in said, "made under this lock" in said) == (0, True, True)
+    assert "looked at 2 times before the planned number was reached" in said
     against = ("eqbench.lock.json", "seal.json", "--export", "out", "--study", "study.toml")
     code, said, _ = eqlab("study", "verify", *against)
     assert (code, said.count("answers of 5 people as they were sealed.")) == (0, 2)
@@ -266,6 +267,8 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     code, said, _ = eqlab("study", "publish", "study.toml", "-o", "public")
     assert (code, one in (tmp_path / "public" / "people.csv").read_text()) == (0, False)
     assert "earlier release" not in said
+    told = json.loads((tmp_path / "public" / "release.json").read_text())
+    assert told["looks at results"] == {"before the planned number": 4, "later": 0}
     assert [row["person"] for row in json.loads(eqlab("study", "people", "study.toml", "--json")[1])].count(one) == 1
     done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
     assert done == ["locked", "analysed", "analysed", "sealed", "exported", "analysed", "published"]

@@ -179,9 +179,12 @@ def _same_study(folder: Path, content: dict[str, Any], sealed: bool) -> None:
     there = (lock.get("sha256"), lock.get("at"))
     if about["study"] != content["study"] or (not sealed and there != (content["sha256"], content["locked_at"])):
         raise DataError(f"{folder} was not made under this {'seal' if sealed else 'lock'}.", "Is it the same study?")
-    label = standing_from_plain(about["standing"]).label
+    stands = standing_from_plain(about["standing"])
     if not sealed:
-        print_text(f"{folder} was made under this lock; its results are {label}.")
+        print_text(f"{folder} was made under this lock; its results are {stands.label}.")
+        if stands.looks:
+            early = many(len(stands.looks), "time", "times")
+            print_text(f"Results were looked at {early} before the planned number was reached.")
 
 
 def _same_lock(participation: "Participation", content: dict[str, Any]) -> None:

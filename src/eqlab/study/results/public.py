@@ -152,6 +152,10 @@ def _release(
     told = {
         "study": design.study.id,
         "simulated": analysis.standing.simulated,
+        "looks at results": {
+            "before the planned number": len(analysis.standing.looks),
+            "later": analysis.standing.later_looks,
+        },
         "protected": f"nobody differs from at least {smallest - 1} others in all of these together: "
         + ", ".join([*traits, "analysed", *(["the quota's question"] if design.study.quota.question else [])]),
         "people left out": f"not analysed, and too few to hide among each other: {len(everybody) - len(people)}",
