@@ -37,7 +37,7 @@ _KNOW_PEOPLE = (
 )
 _SCRUB, _SCRUB_HOLDS = 2.0, 0.1
 """Seconds that emptying the write-ahead log waits for readers, and for which it keeps writers waiting meanwhile."""
-_PATIENTLY, _HELD = f"SET lock_timeout = '{1000 * _SCRUB:.0f}ms'", "55P03"
+_PATIENCE, _HELD = f"lock_timeout = '{1000 * _SCRUB:.0f}ms'", "55P03"
 """Another's VACUUM, or a copy of the whole, may hold a table for long; the code that says so."""
 _NOW = text("SELECT txid_snapshot_xmax(txid_current_snapshot()) % 4294967296")
 _OLDER_READERS = text(
@@ -261,7 +261,7 @@ def scrub(engine: Engine) -> bool:
                     return False
                 time.sleep(_SCRUB_HOLDS)
             try:
-                connection.exec_driver_sql(_PATIENTLY)
+                connection.exec_driver_sql(f"SET {_PATIENCE}")
                 connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(_KNOW_PEOPLE)}")
                 with engine.begin() as other:
                     _forget_the_last(other)
@@ -277,7 +277,7 @@ def scrub(engine: Engine) -> bool:
 def _forget_the_last(connection: Connection) -> None:
     """ANALYZE leaves what it noted before of a table that has become empty: the words of whoever was the last. A column
     that is given the type it has loses that."""
-    connection.exec_driver_sql(_PATIENTLY.replace("SET", "SET LOCAL"))
+    connection.exec_driver_sql(f"SET LOCAL {_PATIENCE}")
     for table in _KNOW_PEOPLE:
         if connection.exec_driver_sql(f"SELECT 1 FROM {table} LIMIT 1").first() is not None:
             continue

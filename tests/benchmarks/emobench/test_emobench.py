@@ -153,8 +153,8 @@ def test_a_liking_for_the_first_place_is_measured():
 
 
 def test_peoples_liking_for_a_place_is_over_people():
-    """Ten who like the first place, each as much as another the last one, were told apart from nobody in half of all
-    studies: the interval was over scenarios."""
+    """Half of ten like the first place and half the last one, which tells little of others: an interval over scenarios
+    was narrow."""
     pairs = planned(repeats=1)
     first, last = (lambda t: dict.fromkeys(t.form.keys, 1)), (lambda t: {s.key: s.high for s in t.form.scales})
     people = [
