@@ -57,6 +57,25 @@ def test_undefined_is_none():
     assert (empty.value, empty.low, empty.high, empty.defined) == (None, None, None, 0)
 
 
+@pytest.mark.parametrize("n", [8, 12, 20])
+def test_expanded_percentiles_of_few_are_as_wide_as_students_interval(n):
+    """Of a mean the exact answer is known: plain percentiles are a sixth too narrow for eight."""
+    values = np.random.default_rng(n).normal(0, 1, n)
+    rows = np.column_stack([values, np.ones(n)])
+    plain, wide = (interval([rows], share, method=method) for method in ("percentile", "expanded"))
+    exact = 2 * Later("scipy.stats", "t").ppf(0.975, n - 1) * values.std(ddof=1) / n**0.5
+    assert wide.high - wide.low == pytest.approx(exact, rel=0.07)
+    assert plain.high - plain.low < 0.93 * exact
+
+
+def test_expanded_percentiles_of_two_samples_count_the_clusters_of_both():
+    first, second = (raters(seed, m=8) for seed in (1, 2))
+    few = [
+        interval([first, second], lambda t: share(t[:1]) - share(t[1:]), method=m) for m in ("percentile", "expanded")
+    ]
+    assert few[1].low < few[0].low < few[0].high < few[1].high
+
+
 def test_a_constant_has_no_width():
     rows = np.tile([3.0, 10.0], (20, 1))
     for method in ("percentile", "bca"):

@@ -120,7 +120,7 @@ def test_the_american_answer_stands_beside_the_score_and_not_in_english():
     assert found.headline.value == pytest.approx(floor["the American answer"])
     assert floor["always the same label"] == pytest.approx(100 / 6)
     options, trials = planned("eng")
-    assert [one.name for one in B.baselines([trial for trial, _ in trials])] == ["always the same label"]
+    assert [one.name for one in B.baselines([[trial for trial, _ in trials]])] == ["always the same label"]
 
 
 def test_effects_are_paired_over_questions():
@@ -219,6 +219,6 @@ def test_the_published_files_are_asked_in_six_languages(published):
         ("eng", "amh", "ara", "deu", "hin", "spn"), 400
     )
     assert len({trial.id for trial in trials}) == 2400
-    floor = {one.name: one.value for one in B.baselines([t for t in trials if t.key["language"] == "spn"])}
+    floor = {one.name: one.value for one in B.baselines([[t for t in trials if t.key["language"] == "spn"]])}
     assert floor["the American answer"] == pytest.approx(48.5, abs=0.05)
     json.dumps([dict(trial.key) for trial in trials])

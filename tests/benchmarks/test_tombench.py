@@ -147,7 +147,7 @@ def test_the_published_files_hold_420_emotion_items_in_both_languages(published)
     content = {one.path: (published / one.path).read_bytes() for one in B.sources("published", options)}
     trials = [trial for trial, _ in B.plan(content, options, Selection(repeats=1))]
     assert Counter(trial.key["language"] for trial in trials) == {"en": 420, "zh": 420}
-    english = {one.name: one.value for one in B.baselines([t for t in trials if t.key["language"] == "en"])}
+    english = {one.name: one.value for one in B.baselines([[t for t in trials if t.key["language"] == "en"]])}
     assert english["a guess"] == pytest.approx(26.19, abs=0.01)
     assert english["always the longest option"] == pytest.approx(32.2, abs=0.05)
     assert english["the option right most often elsewhere"] == pytest.approx(35.24, abs=0.01)

@@ -1,14 +1,19 @@
 """Languages: ours are complete, a user's is a file in a folder, and trials speak the study's language."""
 
 import re
+import tomllib
+from pathlib import Path
 
 import pytest
+from filled_studies import template_text
 from made_studies import made, study_text, write_replies
 from typer.testing import CliRunner
 
 from eqlab.cli.main import app
-from eqlab.core.errors import DataError
+from eqlab.core.errors import DataError, StoreError
+from eqlab.store.study.participation import Participation
 from eqlab.study import texts
+from eqlab.study.build_design import begin_study, open_study
 from eqlab.study.file import read_study
 from eqlab.study.kinds import kind_words, language_text, missing_words
 from eqlab.study.web.render import Renderer
@@ -143,3 +148,34 @@ def test_texts_that_the_file_leaves_out_come_in_its_language():
     study = read_study(study_text("rating", language="es"))
     assert study.checks.instruction == "Para mostrar que está leyendo, elija aquí «{answer}»."
     assert study.instruments_text.startswith("Estas frases")
+
+
+def test_a_study_that_has_begun_keeps_the_words_of_its_own_language_file(own, tmp_path, store):
+    """A consent sentence could change between one person and the next, and nothing said so."""
+    english = (Path(texts.__file__).parent / "languages" / "en.toml").read_text()
+    (own / "xx.toml").write_text(english)
+    path = tmp_path / "study.toml"
+    path.write_text(template_text("eqbench", store).replace('language = "en"', 'language = "xx"'))
+    text, design = open_study(path, store)
+    begin_study(store, design, text)
+    (own / "xx.toml").write_text(f"# reviewed by a friend\n{english}")
+    begin_study(store, open_study(path, store)[1], text)  # a note of one's own tells people nothing
+    word = tomllib.loads(english)["consent_title"]
+    (own / "xx.toml").write_text(english.replace(f'consent_title = "{word}"', 'consent_title = "Sign here"'))
+    said = []
+    _, changed = open_study(path, store, say=said.append)
+    assert any("other words in 'xx'" in line for line in said)
+    with pytest.raises(StoreError, match="other words in 'xx'"):
+        begin_study(store, changed, text)
+    assert Participation(store, changed).arrive("p", "xx")  # what was answered can still be read and analysed
+
+
+def test_a_language_file_that_comes_before_ours_later_is_noticed(own, tmp_path, store):
+    path = tmp_path / "study.toml"
+    path.write_text(template_text("eqbench", store).replace('language = "en"', 'language = "de"'))
+    text, design = open_study(path, store)
+    begin_study(store, design, text)
+    ours = (Path(texts.__file__).parent / "languages" / "de.toml").read_text()
+    (own / "de.toml").write_text(ours)
+    with pytest.raises(StoreError, match="Restore the language file"):
+        begin_study(store, design, text)

@@ -252,6 +252,24 @@ def test_bucket_refills_and_forgets_the_oldest():
     assert network_of("testclient") == "unknown"
 
 
+def test_who_asks_without_end_is_refused_before_the_store_and_alone(make_site, monkeypatch):
+    """Repeated posts of a talk passed no limit, and two hundred of them a second slowed everybody's pages."""
+    site = make_site(pace_burst=12, pace_rate=0.0)
+    flood, calm = site.browser(), site.browser()
+    for browser, panel_id in ((flood, "f"), (calm, "c")):
+        enter(browser, panel_id=panel_id)
+    codes = [flood.get("/s/small/page").status_code for _ in range(20)]
+    assert codes == sorted(codes)
+    assert set(codes) == {200, 429}
+    posted = flood.post("/s/small/page", data={}, headers={"Accept": "application/json"})
+    assert posted.status_code == 429
+    assert "application/json" not in posted.headers["content-type"]  # the script keeps what was written, and asks again
+    monkeypatch.setattr(site.studies[0], "look", None)  # nothing is looked up for it
+    assert flood.get("/s/small/page").status_code == 429
+    monkeypatch.undo()
+    assert calm.get("/s/small/page").status_code == 200
+
+
 def test_headers_of_every_reply(make_site):
     client = make_site().browser()
     for path in ("/s/small", "/nope", "/health", "/researcher/login", "/api/s/small/page"):

@@ -28,7 +28,7 @@ class Interval:
     draws: int
     defined: int
     """Draws in which the statistic exists; the bounds are theirs."""
-    method: Literal["percentile", "bca"]
+    method: Literal["percentile", "expanded", "bca"]
 
 
 def draw_totals(samples: Sequence[Floats], draws: int = DRAWS, seed: int = SEED) -> list[Floats]:
@@ -64,11 +64,12 @@ def interval(
     totals: Sequence[Floats] | None = None,
     draws: int = DRAWS,
     seed: int = SEED,
-    method: Literal["percentile", "bca"] = "percentile",
+    method: Literal["percentile", "expanded", "bca"] = "percentile",
     confidence: float = 0.95,
 ) -> Interval:
-    """The statistic with its interval. Pass the `totals` of one `draw_totals` to several statistics to have them all
-    from the same draws."""
+    """The statistic with its interval. "expanded" is for few clusters: percentiles as far out as Student's t and an
+    unbiased spread would be (Hesterberg 2015, The American Statistician 69:371). Pass the `totals` of one
+    `draw_totals` to several statistics to have them all from the same draws."""
     value = float(statistic([rows.sum(axis=0) for rows in samples]))
     drawn = np.asarray(statistic(totals if totals is not None else draw_totals(samples, draws, seed)), dtype=float)
     usable = drawn[np.isfinite(drawn)]
@@ -76,10 +77,19 @@ def interval(
         shown = value if np.isfinite(value) else None
         return Interval(shown, None, None, len(drawn), len(usable), method)
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if method == "expanded":
+        tails = _expanded_tails(tails, sum(map(len, samples)), len(samples))
     if method == "bca":
         tails = _bca_tails(tails, value, usable, samples, statistic)
     low, high = np.quantile(usable, tails)
     return Interval(value, float(low), float(high), len(drawn), len(usable), method)
+
+
+def _expanded_tails(tails: Floats, clusters: int, samples: int) -> Floats:
+    from eqlab.analysis.special import ndtr, stdtrit
+
+    df = clusters - samples
+    return np.asarray(ndtr(np.sqrt(clusters / df) * stdtrit(df, tails)))
 
 
 def _bca_tails(tails: Floats, value: float, drawn: Floats, samples: Sequence[Floats], statistic: Statistic) -> Floats:

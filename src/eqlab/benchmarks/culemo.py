@@ -13,12 +13,12 @@ from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import interval, shared_totals
 from eqlab.analysis.intervals import mean_bounds, mean_estimate
 from eqlab.benchmarks.common.choices import Mark, accuracy, bias_estimates, bias_table, choice, read_marks
-from eqlab.benchmarks.common.outcome import sentence
+from eqlab.benchmarks.common.outcome import Asked, sentence
 from eqlab.benchmarks.common.questions import Question, Questions
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.benchmark import Scored, Source
 from eqlab.core.errors import DataError
-from eqlab.core.grouping import group_means
+from eqlab.core.grouping import group_means, grouped
 from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
@@ -143,8 +143,9 @@ class CuLEmo(Questions[CuLEmoOptions]):
         ]
         return sorted(asked, key=lambda one: str(one.key["question"]))
 
-    def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
+    def baselines(self, asked: Asked) -> tuple[Baseline, ...]:
         """Where every label counts the same, any constant answer gets a sixth; what the Americans said gets more."""
+        trials = [trial for own in asked for trial in own]
         if not trials:
             return ()
         labels = {str(trial.key["gold"]) for trial in trials}
@@ -165,7 +166,8 @@ class CuLEmo(Questions[CuLEmoOptions]):
         if not read:
             return result
         if result.subject.startswith(PERSON):
-            return replace(result, headline=_accuracy(read), baselines=_plain_baselines(read))
+            persons = grouped((mark.answer.subject, mark) for mark in read if mark.answer)
+            return replace(result, headline=_accuracy(read), baselines=_plain_baselines(list(persons.values())))
         head, who = _headline(self.headline, read), result.subject.removeprefix("model:")
         weights = _weights([_cell(mark.trial) for mark in read])
         cells = {mark.trial.id: _cell(mark.trial) for mark in read}
@@ -271,11 +273,14 @@ def _american(marks: Sequence[Mark]) -> float | None:
     return 100 * fmean(key["american"] == key["gold"] for key in paired) if paired else None
 
 
-def _plain_baselines(marks: Sequence[Mark]) -> tuple[Baseline, ...]:
-    """In plain accuracy, which whoever always says the most frequent label gets more of than of the balanced."""
-    (label, share), american = _majority(marks), _american(marks)
-    constant = Baseline(f"always {label}", share)
-    return (constant,) if american is None else (constant, Baseline("the American answer", american))
+def _plain_baselines(persons: Sequence[Sequence[Mark]]) -> tuple[Baseline, ...]:
+    """In plain accuracy, which whoever always says the most frequent label gets more of than of the balanced: the mean
+    over people of what each would get on their own questions."""
+    label, _ = _majority([mark for marks in persons for mark in marks])
+    shares = [100 * fmean(mark.trial.key["gold"] == label for mark in marks) for marks in persons]
+    american = [share for marks in persons if (share := _american(marks)) is not None]
+    constant = Baseline(f"always {label}", fmean(shares))
+    return (constant, Baseline("the American answer", fmean(american))) if american else (constant,)
 
 
 def _beside(marks: Sequence[Mark]) -> str:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from eqlab.analysis.intervals import clustered_share
 from eqlab.analysis.pattern import agreement, linearised, shape, sums
+from eqlab.benchmarks.common.outcome import Asked
 from eqlab.benchmarks.common.questions import Question, Questions, how_to_fill_in, mean_by_item
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.answers import final
@@ -146,12 +147,16 @@ class Seceu(Questions[SeceuOptions]):
         points_of = {(item.trial, item.repeat): point for item, point in zip(read, points, strict=True)}
         return [replace(item, points=points_of.get((item.trial, item.repeat))) for item in items]
 
-    def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
-        asked = [trial for trial in trials if trial.condition == SHUFFLED] or list(trials)
-        norms, fills = _norms(asked), dict(_FILLS) if asked else {}
-        if asked and asked[0].condition == PUBLISHED:
-            fills["the norm's mean by place"] = tuple(map(fmean, zip(*norms, strict=True)))
-        return tuple(Baseline(name, agreement([sums(fill, norm) for norm in norms])) for name, fill in fills.items())
+    def baselines(self, asked: Asked) -> tuple[Baseline, ...]:
+        drawn = [own for trials in asked if (own := [trial for trial in trials if trial.condition == SHUFFLED])]
+        norms, fills = list(map(_norms, drawn or asked)), dict(_FILLS) if asked else {}
+        if asked and not drawn:
+            everywhere = _norms([trial for trials in asked for trial in trials])
+            fills["the norm's mean by place"] = tuple(map(fmean, zip(*everywhere, strict=True)))
+        return tuple(
+            Baseline(name, fmean(agreement([sums(fill, norm) for norm in own]) for own in norms))
+            for name, fill in fills.items()
+        )
 
     def more_estimates(self, scored: Sequence[Scored], items: Items, options: SeceuOptions) -> Iterator[Estimate]:
         pairs = list(zip(scored, items, strict=True))

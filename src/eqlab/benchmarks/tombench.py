@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -14,7 +15,7 @@ from msgspec import structs
 
 from eqlab.analysis.intervals import clustered_share
 from eqlab.benchmarks.common.choices import Mark, bias_estimates, bias_table, choice, languages, read_marks
-from eqlab.benchmarks.common.outcome import sentence
+from eqlab.benchmarks.common.outcome import Asked, mean_of, sentence
 from eqlab.benchmarks.common.questions import Question, Questions
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.benchmark import Scored, Source
@@ -160,17 +161,17 @@ class ToMBench(Questions[ToMBenchOptions]):
             asked += [_question(item, share) for item, share in zip(items, by_wording(items), strict=True)]
         return sorted(asked, key=lambda one: (one.condition, one.id)) if options.language == "both" else asked
 
-    def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
+    def baselines(self, asked: Asked) -> tuple[Baseline, ...]:
         """What reads no story: a place, the longest option, words that are right elsewhere, a guess."""
-        if not trials:
+        if not asked:
             return ()
-        places = {place: fmean(trial.key["correct"]["answer"] == place for trial in trials) for place in range(1, 5)}
+        places = {place: mean_of(asked, partial(_is_right, place)) for place in range(1, 5)}
         best = max(places, key=places.__getitem__)
         return (
-            Baseline("a guess", 100 * fmean(1 / trial.form.scales[0].high for trial in trials)),
+            Baseline("a guess", 100 * mean_of(asked, lambda one: 1 / one.form.scales[0].high)),
             Baseline(f"always {'ABCD'[best - 1]}", 100 * places[best]),
-            Baseline("always the longest option", 100 * fmean(trial.key["longest"] for trial in trials)),
-            Baseline("the option right most often elsewhere", 100 * fmean(trial.key["wording"] for trial in trials)),
+            Baseline("always the longest option", 100 * mean_of(asked, lambda one: one.key["longest"])),
+            Baseline("the option right most often elsewhere", 100 * mean_of(asked, lambda one: one.key["wording"])),
         )
 
     def model(self, result: Result, scored: Sequence[Scored]) -> Result:
@@ -195,12 +196,16 @@ class ToMBench(Questions[ToMBenchOptions]):
     def _by_ability(self, abilities: Mapping[str, Sequence[Mark]]) -> Table:
         rows = []
         for ability, of_ability in abilities.items():
-            guess, place, longest, words = self.baselines([mark.trial for mark in of_ability])
+            guess, place, longest, words = self.baselines([[mark.trial for mark in of_ability]])
             best = f"{place.value:.1f} ({place.name[-1]})"
             rows.append((ability, _accuracy("right", of_ability), guess.value, best, longest.value, words.value))
         columns = ("ability", "right", "guess, %", "best place, %", "longest option, %", "favourite words, %")
         note = "Intervals over stories. Favourite words: the option right most often where other stories offer it."
         return Table("By ability", columns, rows, note, draw=(whiskers("right"),))
+
+
+def _is_right(place: int, trial: Trial) -> bool:
+    return bool(trial.key["correct"]["answer"] == place)
 
 
 def _question(item: Item, wording: float) -> Question:

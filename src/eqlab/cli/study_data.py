@@ -32,16 +32,12 @@ def lock(
     What is frozen: [analysis] of the study file, the study's pages, the rule who is in the result, the source of the
     code that will analyse and the versions of its libraries. It cannot be undone. The lock is also written to a signed
     file, and as a registry of preregistrations asks for it (text and JSON): register it, or give it to somebody."""
-    from importlib.metadata import version
-
     from eqlab.core.errors import UsageError
     from eqlab.core.study import PLACEHOLDER
-    from eqlab.runs.identity import provenance
     from eqlab.store.access import open_store
     from eqlab.store.study.lock import lock_plan, moment, read_lock
     from eqlab.store.study.participation import Participation
-    from eqlab.store.study.studies import create_study
-    from eqlab.study.build_design import open_study
+    from eqlab.study.build_design import begin_study, open_study
     from eqlab.study.kinds import kind_of
     from eqlab.study.results.analysis import analysis_code, analysis_libraries, current_standing, current_user
     from eqlab.study.results.lock_file import lock_file, signer, write_lock_file
@@ -50,7 +46,7 @@ def lock(
     _not_over(file, output)
     with open_store(store) as opened:
         text, design = open_study(file, opened, data)
-        create_study(opened, design, text, version("eqlab"), provenance({}))
+        begin_study(opened, design, text)
         participation = Participation(opened, design)
         path = output or Path(f"{design.study.id}.lock.json")
         before = read_lock(participation)

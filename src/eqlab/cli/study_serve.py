@@ -214,18 +214,15 @@ def _serve(
     listening: "socket | None" = None,
     quiet: bool = False,
 ) -> None:
-    from importlib.metadata import version
-
-    from eqlab.runs.identity import provenance
     from eqlab.store.study.participation import Participation
-    from eqlab.store.study.studies import create_study
+    from eqlab.study.build_design import begin_study
     from eqlab.study.served_study import Cleaner, ServedStudy
     from eqlab.study.web.log import AlertWatch, tellers
     from eqlab.study.web.server import serve as run_server
 
     ways = tellers(*tell)
     for text, design in designs:
-        create_study(store, design, text, version("eqlab"), provenance({}))
+        begin_study(store, design, text)
     cleaner = Cleaner(store)
     studies = [ServedStudy(Participation(store, design), cleaner=cleaner) for _, design in designs]
     watch = AlertWatch(studies, *ways) if ways and not quiet else None

@@ -1,5 +1,5 @@
 """Studies made ready: what a study file names (replies, items, questionnaires) is looked up and becomes a design.
-Nothing is written; `store.study.create` does that when a study begins.
+Nothing is written before a study begins.
 
 Pages that every kind of study may have besides its own trials: questionnaires, the comprehension check, questions of
 the researcher's own, gold items."""
@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from eqlab.benchmarks.rating.trials import FILE, to_jsonl
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Benchmark, ReplyRow, Source, check_item_set, file_sources
 from eqlab.core.design import Batch, Design
-from eqlab.core.errors import DataError, UsageError
+from eqlab.core.errors import DataError, StoreError, UsageError
 from eqlab.core.forms import Field, Form, Number, Scale, Several, Writing
 from eqlab.core.item_file import own_title
 from eqlab.core.plural import many
@@ -31,13 +32,13 @@ from eqlab.instruments.catalogue import Instrument
 from eqlab.instruments.catalogue import instrument as find_instrument
 from eqlab.instruments.wording import PARTNER, QUESTIONNAIRES, Wording, own_wording, read_wording, scales, wording_file
 from eqlab.runs import judge as judging
-from eqlab.runs.identity import configured
+from eqlab.runs.identity import configured, provenance
 from eqlab.store.store import Store
-from eqlab.store.study.studies import begun_at, begun_with
+from eqlab.store.study.studies import begun_at, begun_with, create_study
 from eqlab.study.file import ITEM_SETS, read_study
 from eqlab.study.kinds import kind_of
 from eqlab.study.talks import too_little
-from eqlab.study.texts import Texts
+from eqlab.study.texts import Texts, own_folder, own_words
 from eqlab.study.texts import load as load_texts
 
 
@@ -130,9 +131,34 @@ def open_study(path: Path, store: Store, data: Path | None = None, say: Say = la
     for one in study.not_after:
         if begun_with(store, one) is None:
             say(f"not_after: no study '{one}' has begun in this store yet.")
-    if begun_with(store, study.id) not in (None, design.sha256):
+    begun = begun_with(store, study.id)
+    if begun not in (None, design.sha256):
         say(f"Study '{study.id}' has begun with other pages than its file has now.")
+    elif begun and _other_words(store, design):
+        say(f"Study '{study.id}' has begun with other words in '{study.language}' than its language file has now.")
     return text, design
+
+
+def begin_study(store: Store, design: Design, file: str) -> None:
+    """Write a study down, and whose words its pages have: harmless when repeated, refused once either has changed."""
+    words = own_words(design.study.language)
+    create_study(store, design, file, version("eqlab"), {**provenance({}), _WORDS: words})
+    if _other_words(store, design):
+        raise StoreError(
+            f"Study '{design.study.id}' has begun with other words in '{design.study.language}' than are in "
+            f"{own_folder()} now: people would be told something else.",
+            "Restore the language file, or give the study a new id.",
+        )
+
+
+_WORDS = "words"
+"""Notes, as a study begins, the digest of its language file."""
+
+
+def _other_words(store: Store, design: Design) -> bool:
+    """A study that began before this was noted has no other."""
+    now = own_words(design.study.language)
+    return bool(store.read_run(design.run.id).provenance.get(_WORDS, now) != now)
 
 
 def _as_begun(study: Study, text: str, store: Store, data: Path | None, path: Path, say: Say) -> Design | None:

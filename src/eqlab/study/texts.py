@@ -1,6 +1,8 @@
 """The words on participants' pages, one file per language: ours, and a user's own in a folder. A language file has the
 words of pages and, kind by kind, the words inside trials; what is not translated stays English."""
 
+import hashlib
+import json
 import os
 import string
 import tomllib
@@ -73,11 +75,24 @@ def languages() -> tuple[str, ...]:
 
 def load(language: str) -> Texts:
     """The words in a language, or in its main form: `de-AT` finds `de`. A user's file goes before ours."""
+    found = _file_of(language)
+    return replace(_read(found.read_bytes(), str(found)), language=language)
+
+
+def own_words(language: str) -> str:
+    """A digest of a user's own words in a language, by which a change is noticed; empty where the words are ours."""
+    found = _file_of(language)
+    if found == _FOLDER / found.name:
+        return ""
+    said = tomllib.loads(decoded(found.read_bytes(), str(found)))
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def _file_of(language: str) -> Traversable:
     found = dict(_files())
     for name in (language, language.split("-")[0]):
         if name in found:
-            read = _read(found[name].read_bytes(), str(found[name]))
-            return replace(read, language=language)
+            return found[name]
     raise DataError(
         f"There are no page texts in '{language}'.",
         f"Known: {', '.join(sorted(found))}. 'eqlab study language {language}' writes a file to translate.",

@@ -243,8 +243,14 @@ def accuracy(
     return mean_estimate(name, list(shares.values()), unit="%", digits=1, bounds=(0.0, 100.0))
 
 
-def by_chance(marks: Sequence[Mark]) -> float | None:
-    return 100.0 * fmean(one.guessed_share for one in marks) if marks else None
+def no_skill(marks: Sequence[Mark], unit: Unit, got: Callable[[Mark], float | None]) -> float | None:
+    """What answers that read nothing get, in percent, as `accuracy` counts: a mean over items, or over persons."""
+    shares = group_means((unit(mark), got(mark)) for mark in marks)
+    return 100.0 * fmean(shares.values()) if shares else None
+
+
+def by_chance(marks: Sequence[Mark], unit: Unit) -> float | None:
+    return no_skill(marks, unit, lambda one: one.guessed_share)
 
 
 def languages(read: Sequence[Mark], first: str = "en", second: str = "zh") -> list[Estimate]:

@@ -103,17 +103,32 @@ def against(score: Estimate, floor: Sequence[Baseline], better: Better = "higher
 # -- baselines -------------------------------------------------------------------------------------------------------
 
 
-def baselines(trials: Sequence[Trial], points: Points, better: Better) -> tuple[Baseline, ...]:
+Asked = Sequence[Sequence[Trial]]
+"""The trials of each subject: one list for a model, one for each of people, who were not all asked the same."""
+
+
+def mean_of(asked: Asked, got: Callable[[Trial], float]) -> float:
+    """The mean over subjects of what each gets on average: a person who left early counts like any other, as in
+    people's own scores."""
+    known = {trial.id: got(trial) for own in asked for trial in own}
+    return fmean(fmean(known[trial.id] for trial in own) for own in asked)
+
+
+def baselines(asked: Asked, points: Points, better: Better) -> tuple[Baseline, ...]:
     """What answers that read nothing get on the same trials: of constant ones the best, of points dealt out the same to
     each and falling by place, of choices the longest, and a random one."""
-    if not trials:
+    if not asked:
         return ()
-    fills = _fills(trials[0].form)
-    every = [Baseline(name, fmean(points(trial, fill(trial.form)) for trial in trials)) for name, fill in fills.items()]
+    fills = _fills(asked[0][0].form)
+    every = [Baseline(name, mean_of(asked, partial(_filled, fill, points))) for name, fill in fills.items()]
     constant = [one for one in every if one.name.startswith("always ") and one.name[7:].lstrip("-").isdigit()]
     best = best_baseline(constant, better)
     kept = [baseline for baseline in every if baseline not in constant or baseline is best]
-    return (*kept, Baseline("random", _by_chance(trials, points)))
+    return (*kept, Baseline("random", _by_chance(asked, points)))
+
+
+def _filled(fill: Callable[[Form], Mapping[str, float]], points: Points, trial: Trial) -> float:
+    return points(trial, fill(trial.form))
 
 
 def _fills(form: Form) -> dict[str, Callable[[Form], Mapping[str, float]]]:
@@ -148,9 +163,9 @@ def _falling(form: Form) -> dict[str, float]:
     return {scale.key: part * (count - place) for place, scale in enumerate(form.scales)}
 
 
-def _by_chance(trials: Sequence[Trial], points: Points) -> float:
+def _by_chance(asked: Asked, points: Points) -> float:
     draw = random.Random(0)
-    return fmean(points(trial, random_values(trial.form, draw)) for trial in trials for _ in range(_DRAWS))
+    return mean_of(asked, lambda trial: fmean(points(trial, random_values(trial.form, draw)) for _ in range(_DRAWS)))
 
 
 def random_values(form: Form, draw: random.Random) -> dict[str, int]:

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.benchmarks.common import outcome
 from eqlab.benchmarks.common.choices import choice, lettered, numbered, read_choices, turned
+from eqlab.benchmarks.common.outcome import Asked
 from eqlab.benchmarks.common.reading import SCALED, read_json, read_numbers
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.options import Options
 from eqlab.core.answers import Reading, final
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.forms import Form, Scale
-from eqlab.core.grouping import group_means
+from eqlab.core.grouping import group_means, grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Better, Estimate, ItemScore, Result
-from eqlab.core.runs import PEOPLE
+from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
 
@@ -225,7 +226,7 @@ class Questions(ABC, Generic[O]):
         valid = outcome.is_valid(counted)
         trials = [one.trial for one in everything]
         asked = " ".join([trial.id for trial in trials])  # of all models the same
-        floor = context.once(f"baselines of {asked}", lambda: self.baselines(trials))
+        floor = context.once(f"baselines of {asked}", lambda: self.baselines(_asked(subject, everything, items)))
         head = self.together(items)
         flat = outcome.flatness([item.values[key] for key in item.values] for item in items)
         scaled = sum(1 for one in everything if (last := final(one.attempts)) and last.note.endswith(SCALED))
@@ -261,14 +262,22 @@ class Questions(ABC, Generic[O]):
         )
         return self.model(result, everything)
 
-    def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
-        """The strongest no-skill baselines, on these trials."""
-        return outcome.baselines(list({trial.id: trial for trial in trials}.values()), self.points, self.better)
+    def baselines(self, asked: Asked) -> tuple[Baseline, ...]:
+        """The strongest no-skill baselines, on what was asked."""
+        return outcome.baselines(asked, self.points, self.better)
 
     def study(self) -> "StudyKind":
         from eqlab.benchmarks.common.people import BenchmarkStudy
 
         return BenchmarkStudy(self)
+
+
+def _asked(subject: str, scored: Sequence[Scored], items: Sequence[ItemScore]) -> Asked:
+    """A model's questions; of people each person's own, of those with a score."""
+    if not subject.startswith(PERSON):
+        return [list({one.trial.id: one.trial for one in scored}.values())] if scored else []
+    answered = [one for one, item in zip(scored, items, strict=True) if item.score is not None]
+    return list(grouped((one.attempts[-1].subject, one.trial) for one in answered).values())
 
 
 def read_form(text: str, trial: Trial) -> Reading:

@@ -25,6 +25,7 @@ from eqlab.benchmarks.common.choices import (
     guessed_share,
     languages,
     mark,
+    no_skill,
     read_choices,
 )
 from eqlab.benchmarks.common.outcome import count_outcomes, is_valid, not_answered_yet
@@ -94,7 +95,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     counts = count_outcomes(one.status for one in marks)
     valid = is_valid(counts)
     headline = accuracy(HEADLINE, read, unit)
-    chance = by_chance(read)
+    chance = by_chance(read, unit)
     return Result(
         benchmark="emobench",
         title="EmoBench",
@@ -107,7 +108,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         counts=counts,
         items=tuple(shown(one) for one in marks),
         item_range=(0.0, 100.0),
-        baselines=_baselines(read, chance),
+        baselines=_baselines(read, unit, chance),
         valid=valid,
         caveats=_caveats(marks, read, counts, options),
         tables=(*_by_category(read, unit), *bias_table(read)),
@@ -127,13 +128,12 @@ def parts(read: Sequence[Mark], unit: Unit) -> list[Estimate]:
     found = []
     understood, applied = ([one for one in read if one.trial.condition == task] for task in TASKS)
     if understood:
-        found.append(_noted(accuracy(BOTH, understood, unit), by_chance(understood)))
+        found.append(_noted(accuracy(BOTH, understood, unit), by_chance(understood, unit)))
         for key in ("emotion", "cause"):
             alone = accuracy(f"{key} right", understood, unit, partial(_right, key))
-            guesses = fmean(1 / scale.high for one in understood for scale in one.trial.form.scales if scale.key == key)
-            found.append(_noted(alone, 100 * guesses))
+            found.append(_noted(alone, no_skill(understood, unit, partial(_guess, key))))
     if applied:
-        found.append(_noted(accuracy("application right", applied, unit), by_chance(applied)))
+        found.append(_noted(accuracy("application right", applied, unit), by_chance(applied, unit)))
     return found
 
 
@@ -151,6 +151,10 @@ def _right(key: str, one: Mark) -> bool | None:
     return one.right.get(key)
 
 
+def _guess(key: str, one: Mark) -> float:
+    return next(1 / scale.high for scale in one.trial.form.scales if scale.key == key)
+
+
 def _noted(estimate: Estimate, chance: float | None) -> Estimate:
     return estimate if chance is None else structs.replace(estimate, note=f"by chance {chance:.1f}")
 
@@ -164,7 +168,7 @@ def _by_category(read: Sequence[Mark], unit: Unit) -> list[Table]:
             for name in (("category", str(one.trial.key["category"])), ("kind", str(one.trial.key["kind"]))):
                 groups.setdefault(name, []).append(one)
         rows = tuple(
-            (name, level, accuracy(name, some, unit), by_chance(some), len({_scenario(one) for one in some}))
+            (name, level, accuracy(name, some, unit), by_chance(some, unit), len({_scenario(one) for one in some}))
             for (level, name), some in sorted(groups.items())
         )
         if rows:
@@ -174,18 +178,19 @@ def _by_category(read: Sequence[Mark], unit: Unit) -> list[Table]:
     return tables
 
 
-def _baselines(read: Sequence[Mark], chance: float | None) -> tuple[Baseline, ...]:
+def _baselines(read: Sequence[Mark], unit: Unit, chance: float | None) -> tuple[Baseline, ...]:
     """What needs no reading of the scenario."""
-    if chance is None:
+    longest = no_skill(read, unit, _longest_is_right)
+    if chance is None or longest is None:
         return ()
-    longest = [
-        all(
-            max(scale.anchors, key=lambda pair: (len(pair[1]), -pair[0]))[0] == one.trial.key["correct"][scale.key]
-            for scale in one.trial.form.scales
-        )
-        for one in read
-    ]
-    return (Baseline("a guess", chance), Baseline("always the longest choice", 100 * fmean(longest)))
+    return (Baseline("a guess", chance), Baseline("always the longest choice", longest))
+
+
+def _longest_is_right(one: Mark) -> bool:
+    return all(
+        max(scale.anchors, key=lambda pair: (len(pair[1]), -pair[0]))[0] == one.trial.key["correct"][scale.key]
+        for scale in one.trial.form.scales
+    )
 
 
 def _sentence(subject: str, headline: Estimate, chance: float | None, valid: bool, people: bool) -> str:

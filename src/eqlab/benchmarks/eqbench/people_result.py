@@ -88,7 +88,7 @@ def people_result(scored: Iterable[Scored], stored: Mapping[str, Any]) -> Result
     headline = _mean(f"EQ-Bench {version}", rated)
     counts = count_outcomes(one.status for one in chosen)
     answered = len(chosen) - counts[UNANSWERED]
-    floor = baselines([as_shown(dialogue.trial) for dialogue in found], version, rules)
+    floor = _floor(rated, version, rules)
     valid = bool(rated) and len(rated) >= rules.min_parseable * answered
     scores = tuple(person_scores(rated, rules).values())
     return Result(
@@ -127,6 +127,16 @@ def rated_of(chosen: Sequence[Chosen], version: str, rules: EqBenchRules) -> lis
         if one.answer is not None and one.scores.first is not None and score is not None:
             rated.append(NormRating(one.answer.subject, one.scored.trial, one.scores.first, score))
     return sorted(rated, key=lambda one: (one.person, one.item))
+
+
+def _floor(rated: Sequence[NormRating], version: str, rules: EqBenchRules) -> tuple[Baseline, ...]:
+    """What no skill gets, as people's score is made: each person counts once, however many dialogues they answered."""
+    answered, asked, weights = Counter(rating.person for rating in rated), dict[str, Trial](), dict[str, float]()
+    for rating in sorted(rated, key=lambda one: one.trial.id):
+        asked[rating.trial.id] = rating.trial
+        weights[rating.trial.id] = weights.get(rating.trial.id, 0.0) + 1 / answered[rating.person]
+    uneven = len(set(weights.values())) > 1
+    return baselines(list(map(as_shown, asked.values())), version, rules, list(weights.values()) if uneven else None)
 
 
 def person_scores(rated: Sequence[NormRating], rules: EqBenchRules) -> dict[str, float]:

@@ -184,6 +184,7 @@ class EqBenchOptions(Options):
 # What answers without any reading would score on the same questions: the floor a score must be seen against.
 
 Reference = Mapping[str, float]
+Weights = tuple[float, ...] | None
 
 
 def as_shown(trial: Trial) -> Reference:
@@ -192,16 +193,23 @@ def as_shown(trial: Trial) -> Reference:
     return {name: reference[name] for name in trial.form.keys if name in reference} or reference
 
 
-def baselines(references: Sequence[Reference], version: str, rules: EqBenchRules) -> tuple[Baseline, ...]:
-    """Constant answers, the best of them included, the best fixed answer by place, and uniformly random ones."""
-    return _of(tuple(tuple(reference.items()) for reference in references), version, rules) if references else ()
+def baselines(
+    references: Sequence[Reference], version: str, rules: EqBenchRules, weights: Sequence[float] | None = None
+) -> tuple[Baseline, ...]:
+    """Constant answers, the best of them included, the best fixed answer by place, and uniformly random ones.
+    `weights`: how much each question counts, where people did not all answer the same."""
+    if not references:
+        return ()
+    return _of(tuple(tuple(one.items()) for one in references), version, rules, tuple(weights) if weights else None)
 
 
 @lru_cache(maxsize=16)
-def _of(asked: tuple[tuple[tuple[str, float], ...], ...], version: str, rules: EqBenchRules) -> tuple[Baseline, ...]:
+def _of(
+    asked: tuple[tuple[tuple[str, float], ...], ...], version: str, rules: EqBenchRules, weights: Weights
+) -> tuple[Baseline, ...]:
     """Kept: many models answer the same questions."""
     references = [dict(reference) for reference in asked]
-    score_of, places = _fixed(references, version, rules), max(map(len, references))
+    score_of, places = _fixed(references, version, rules, weights), max(map(len, references))
     if version == "v1":  # v1 normalises: every constant is the same answer
         constants = {1: score_of([1] * places)}
     else:
@@ -212,13 +220,13 @@ def _of(asked: tuple[tuple[tuple[str, float], ...], ...], version: str, rules: E
     values, score = _best_by_place(score_of, places)
     if len(set(values)) > 1:
         found.append(Baseline(f"{'-'.join(map(str, values))} by place", score))
-    return (*found, Baseline("random", _random(references, version, rules)))
+    return (*found, Baseline("random", _random(references, version, rules, weights)))
 
 
 def by_place(references: Sequence[Reference], version: str, rules: EqBenchRules) -> tuple[list[int], float]:
     """The strongest answer that gives the same numbers to the first, second … emotion whatever the question, and its
     score. In v2 the item score is a sum over emotions, so that each place has a best number of its own."""
-    return _best_by_place(_fixed(references, version, rules), max(map(len, references)))
+    return _best_by_place(_fixed(references, version, rules, None), max(map(len, references)))
 
 
 def _best_by_place(score_of: Callable[[Sequence[int]], float], places: int) -> tuple[list[int], float]:
@@ -228,7 +236,9 @@ def _best_by_place(score_of: Callable[[Sequence[int]], float], places: int) -> t
     return found, score_of(found)
 
 
-def _fixed(references: Sequence[Reference], version: str, rules: EqBenchRules) -> Callable[[Sequence[int]], float]:
+def _fixed(
+    references: Sequence[Reference], version: str, rules: EqBenchRules, weights: Weights
+) -> Callable[[Sequence[int]], float]:
     """The score of whoever gives the same numbers to the first, second … emotion whatever the question."""
     if version != "v1":
         # Hundreds of answers are tried: what each number loses at each place is worked out once.
@@ -238,27 +248,29 @@ def _fixed(references: Sequence[Reference], version: str, rules: EqBenchRules) -
         ]
         return lambda values: (
             10
-            * fmean([10 - _SCALE * sum([place[value] for place, value in zip(q, values, strict=False)]) for q in lost])
+            * fmean(
+                [10 - _SCALE * sum([place[value] for place, value in zip(q, values, strict=False)]) for q in lost],
+                weights,
+            )
         )
 
     def score_of(values: Sequence[int]) -> float:
         answers = ((dict(zip(reference, values, strict=False)), reference) for reference in references)
-        scores = [score for pair in answers if (score := item_score_v1(*pair)) is not None]
-        return 10 * fmean(scores) if scores else float("-inf")
+        return 10 * _weighted([item_score_v1(*pair) for pair in answers], weights)
 
     return score_of
 
 
-def _random(references: Sequence[Reference], version: str, rules: EqBenchRules) -> float:
+def _random(references: Sequence[Reference], version: str, rules: EqBenchRules, weights: Weights) -> float:
     """Uniform whole numbers from 0 to 10: exact for v2, whose item score is a sum over emotions; drawn for v1."""
     if version == "v1":
         draw = random.Random(0)
-        drawn = (
+        drawn = [
             item_score({name: draw.randint(0, 10) for name in reference}, reference, version, rules)
             for _ in range(200)
             for reference in references
-        )
-        return 10 * fmean(score for score in drawn if score is not None)
+        ]
+        return 10 * _weighted(drawn, weights and weights * 200)
     levels = [level for reference in references for level in reference.values()]
     score_of = {
         (level, value): item_score_v2({"": value}, {"": level}, rules) for level in set(levels) for value in range(11)
@@ -267,4 +279,14 @@ def _random(references: Sequence[Reference], version: str, rules: EqBenchRules) 
         sum([10 - score_of[level, value] for level in reference.values() for value in range(11)]) / 11
         for reference in references
     ]
-    return 10 * (10 - fmean(lost))
+    return 10 * (10 - fmean(lost, weights))
+
+
+def _weighted(scores: Sequence[float | None], weights: Weights) -> float:
+    """Of those that are defined; minus infinity where none is, so that another answer is better."""
+    told = [
+        (score, weight)
+        for score, weight in zip(scores, weights or [1.0] * len(scores), strict=True)
+        if score is not None
+    ]
+    return fmean((score for score, _ in told), [weight for _, weight in told]) if told else float("-inf")

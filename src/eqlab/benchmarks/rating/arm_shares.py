@@ -105,6 +105,7 @@ class ArmShares:
                 self.samples,
                 lambda totals: 100 * (self._share(totals, arm) / self._share(totals, reference) - 1),
                 totals=self.totals,
+                method="expanded",
             )
         varied = found.low != found.high  # else the width is not known to be 0
         low, high = (found.low, found.high) if varied else (None, None)
@@ -225,7 +226,7 @@ def above_people(rated: Sequence[tuple[str, str, float]]) -> dict[str, Estimate]
         else:
             samples = [histograms(by[one], one) for one in (arm, HUMAN)]
         with np.errstate(invalid="ignore"):
-            drawn = interval(samples, share, totals=shared_totals(samples, _DRAWS))
+            drawn = interval(samples, share, totals=shared_totals(samples, _DRAWS), method="expanded")
         low, high, value = drawn.low, drawn.high, drawn.value
         if value in (0.0, 100.0):  # what never varies has no width when drawn again; Wilson's interval has
             low, high = (100 * bound for bound in proportion_bounds(value / 100, len(samples[-1])))

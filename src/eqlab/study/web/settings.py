@@ -41,6 +41,9 @@ class ServerSettings:
     arrival_burst: float = 40.0
     """New people from one address at once (a classroom); `arrival_rate` more each second."""
     arrival_rate: float = 1 / 60
+    pace_burst: float = 300.0
+    """Requests of one person at once; `pace_rate` more each second, in each process. No browser comes near."""
+    pace_rate: float = 10.0
     resume_burst: float = 5.0
     """Guesses at one person's resume code from one address: a stranger's do not keep the person out."""
     resume_rate: float = 1 / 60

@@ -58,6 +58,7 @@ class Site:
         self.cookies = Cookies(settings.secret, settings.https)
         self.limits = SharedLimiter(self)
         self.hooks = VisitLimiter(settings.arrival_burst * 10, 2.0)
+        self.pace = VisitLimiter(math.inf if settings.rehearsal else settings.pace_burst, settings.pace_rate)
         self.gate = PasswordGate(settings.password_hash)
         self.statuses: dict[str, tuple[float, StudyStatus]] = {}
         self.clock: Callable[[], float] = steady_time
@@ -209,11 +210,14 @@ class Visit:
 
 
 def visit_of(request: Request) -> Visit:
-    """Raises what the application turns into a page, or JSON, for a study that is not here and for a stranger."""
+    """Raises what the application turns into a page, or JSON, for a study that is not here, for a stranger, and for a
+    program that asks so often in a person's place that others would wait."""
     site, served = study_of(request)
     person = site.person(request, served.study.id)
     if person is None:
         raise Unknown
+    if not site.pace.allows(person):
+        raise HTTPException(429, "Too many requests.")
     return Visit(site, served, person)
 
 
@@ -234,7 +238,7 @@ def redirect(study: Study, where: str) -> Response:
 
 
 class VisitLimiter:
-    """Token buckets by client address: so many at once, so many more each second. In memory, bounded."""
+    """Token buckets by client: so many at once, so many more each second. In memory, bounded."""
 
     def __init__(self, burst: float, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._burst, self._rate, self._clock = burst, rate, clock
