@@ -14,7 +14,7 @@ from eqlab.store.schema import answers, audit, chain
 from eqlab.store.study.lock import lock_plan, read_lock, standing
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import erase_person
-from eqlab.study.results.analysis import analysis_code, analysis_libraries
+from eqlab.study.results.analysis import analyse, analysis_code, analysis_libraries
 
 
 def with_plan(participation, **plan):
@@ -166,6 +166,28 @@ def test_people_who_delete_their_own_answers_keep_it_confirmatory(make_participa
     for person in (before, after):
         erase_person(participation, person, "person")
     assert standing(participation, "1").confirmatory
+
+
+def test_who_is_returned_after_answering_is_told_above_the_tables_by_arm(make_participation, clock):
+    """A panel's messages are signed with a secret that the researcher has: with them people can be chosen by their
+    answers, and the word confirmatory stays."""
+    participation = make_participation()
+    lock_plan(participation, *analysis_code(), libraries=analysis_libraries())
+    clock.now += 1
+    quiet = participation.arrive("quiet", "en")
+    take(participation, quiet, until="trial")
+    assert participation.release("quiet", "event-0", "RETURNED")
+    person = participation.arrive("liked", "en")
+    view = take(participation, person, until="trial")
+    participation.save(person, view.number, 1, {"rating": 1})
+    arm = participation.look(person).arm
+    assert participation.release("liked", "event-1", "RETURNED")
+    for name in "ijkl":
+        take(participation, participation.arrive(name, "en"))
+    found = analyse(participation)
+    assert found.standing.label == "confirmatory"
+    (told,) = [said for said in found.result.caveats if said.startswith("Returned to the panel")]
+    assert f"after answering a trial: 1 (by arm: {arm} 1)" in told
 
 
 def test_a_study_that_has_not_begun_cannot_be_locked(make_participation):

@@ -139,6 +139,7 @@ def analyse_roll(design: Design, participants: Participants, status: PlanStandin
             *_preliminary(design, participants, status),
             *_looks(status),
             *_later(participants, status),
+            *_returned(participants),
             *_erased(participants),
             *_no_rule(design),
             *raw.caveats,
@@ -227,6 +228,22 @@ def _later(participants: Participants, status: PlanStanding) -> tuple[str, ...]:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
+
+
+def _returned(participants: Participants) -> tuple[str, ...]:
+    """Who is taken out once their answers are known may be taken out for them."""
+    arms = Counter(
+        one.arm or ""
+        for one in participants.people
+        if one.state == "returned" and any(page.kind in ("trial", "talk") for page in one.pages)
+    )
+    if not arms:
+        return ()
+    each = ", ".join(f"{arm} {count}" for arm, count in sorted(arms.items()))
+    return (
+        f"Returned to the panel, or released, after answering a trial: {arms.total()} (by arm: {each}). Whether a "
+        "panel sent such a message, its own list of submissions shows.",
+    )
 
 
 def _erased(participants: Participants) -> tuple[str, ...]:
