@@ -85,7 +85,7 @@ def own_words(language: str) -> str:
     if found == _FOLDER / found.name:
         return ""
     said = tomllib.loads(decoded(found.read_bytes(), str(found)))
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _file_of(language: str) -> Traversable:
