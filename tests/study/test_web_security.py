@@ -1,5 +1,6 @@
 """Who may do what on the web: cookies, origins, sizes, limits, headers, and what an error tells nobody."""
 
+import json
 import logging
 import re
 import threading
@@ -20,7 +21,7 @@ from eqlab.study.web.app import create_app
 from eqlab.study.web.guard import parse_cookies, same_origin
 from eqlab.study.web.log import where
 from eqlab.study.web.settings import network_of
-from eqlab.study.web.site import Cookies, VisitLimiter
+from eqlab.study.web.site import Cookies, VisitLimiter, small_form
 
 # -- cookies -------------------------------------------------------------------------------------------------------
 
@@ -268,6 +269,53 @@ def test_who_asks_without_end_is_refused_before_the_store_and_alone(make_site, m
     assert flood.get("/s/small/page").status_code == 429
     monkeypatch.undo()
     assert calm.get("/s/small/page").status_code == 200
+
+
+def test_newcomers_of_one_address_are_paced_together_and_nobody_inside_waits_for_them(make_site):
+    """The link itself stood outside the limit, and each of its requests goes to the store."""
+    site = make_site(pace_burst=12, pace_rate=0.0, public_url="http://study.test", proxy="testclient")
+    inside = site.browser(headers={"X-Forwarded-For": "203.0.113.7"})
+    enter(inside, panel_id="in")
+    nobody = {"X-Forwarded-For": "203.0.113.7"}
+    codes = [
+        site.browser(headers=nobody).get("/s/small/deleted", follow_redirects=False).status_code for _ in range(14)
+    ]
+    assert codes[-1] == 429
+    assert enter(site.browser(headers=nobody, follow_redirects=False), panel_id="new").status_code == 429
+    elsewhere = site.browser(headers={"X-Forwarded-For": "203.0.113.8"}, follow_redirects=False)
+    assert enter(elsewhere, panel_id="other").status_code == 303
+    assert inside.get("/s/small/page").status_code == 200
+
+
+VALUES = json.dumps({"step": 1, "values": {str(n): {} for n in range(399)}})
+LISTS = json.dumps({"step": 1, "values": {"a": [""] * 15_000}})
+NAMES = json.dumps({"step": 1, **{f"k{n}": 1 for n in range(5_000)}})
+
+
+@pytest.mark.parametrize("body", [VALUES, LISTS, NAMES, "[" * 60_000])
+def test_a_body_that_is_wrong_in_thousands_of_ways_costs_no_more_than_one(make_site, body):
+    """Two hundred milliseconds and two megabytes for one request of nobody: twenty a second stopped a study."""
+    site = make_site()
+    sent = {"content": body, "headers": {"Content-Type": "application/json"}}
+    assert site.browser().post("/api/s/small/page", **sent).status_code == 401  # before it is read
+    known = site.browser()
+    enter(known)
+    reply = known.post("/api/s/small/page", **sent)
+    assert (reply.status_code in (400, 422), len(reply.content) < 1000) == (True, True)
+
+
+@pytest.mark.parametrize("where", ["/s/small", "/s/small/page", "/static/keep.js", "/researcher", "/"])
+def test_thousands_of_fields_are_not_taken_apart(make_site, where):
+    browser = make_site().browser(follow_redirects=False)
+    assert browser.get(f"{where}?{'a=b&' * 3_000}").status_code == 431
+    assert browser.get(where, headers={"Cookie": "a=b;" * 3_000}).status_code == 431
+    assert browser.get(where, headers=[(f"x-{n}", "1") for n in range(120)]).status_code == 431
+
+
+def test_small_forms_have_few_fields():
+    assert small_form(b"who=x&code=a+b%20c&who=y") == {"who": "y", "code": "a b c"}
+    assert small_form(b"a=b&" * 16_000) == {}
+    assert small_form(b"what=delete") == {"what": "delete"}
 
 
 def test_headers_of_every_reply(make_site):

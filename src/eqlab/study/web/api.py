@@ -1,10 +1,12 @@
 """The JSON API: the same pages and the same commits for programs. It never tells the arm, the key or a right answer."""
 
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, model_validator
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
@@ -15,7 +17,21 @@ from eqlab.study.web.pages import PostedPage, save
 from eqlab.study.web.site import visit_of
 from eqlab.study.web.talk import Do, PostedTurn, act, conversations_of, plain
 
-router = APIRouter(prefix="/api/s/{study}", tags=["participants"])
+
+class _KnownFirst(APIRoute):
+    """Who asks is known before what they send is read: a body costs more to check than a stranger is worth."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            visit_of(request)
+            return await handle(request)
+
+        return handled
+
+
+router = APIRouter(prefix="/api/s/{study}", tags=["participants"], route_class=_KnownFirst)
 
 
 class FieldBody(BaseModel):
@@ -59,14 +75,39 @@ Value = StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=20_000)]
 """Of a scale or several the number of an answer, or their list; a number; a text; null where that is an answer."""
 
 
-class PostBody(BaseModel):
-    """The answer to one page."""
+_MOST_VALUES, _MOST_CHOICES, _MOST_NAMES = 400, 400, 20
+
+
+def _plausible(given: Any) -> Any:
+    """Seen at a glance, before each value is tried as everything that it may be and told of."""
+    for value in given.values() if isinstance(given, dict) else ():
+        listed = value if isinstance(value, list) else (value,)
+        if len(listed) > _MOST_CHOICES or any(isinstance(one, dict | list) for one in listed):
+            raise ValueError("a value is a number, a text, null or a list of numbers")
+        if isinstance(value, list) and any(type(one) is not int for one in value):
+            raise ValueError("a list has the numbers of options")
+    return given
+
+
+class _Body(BaseModel):
+    """What a program sends."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _few_names(cls, given: Any) -> Any:
+        if isinstance(given, dict) and len(given) > _MOST_NAMES:
+            raise ValueError(f"more than {_MOST_NAMES} names")
+        return given
+
+
+class PostBody(_Body):
+    """The answer to one page."""
+
     step: Annotated[StrictInt, Field(ge=0, le=100_000)]
     attempt: Annotated[StrictInt, Field(ge=1, le=100)] = 1
-    values: Annotated[dict[str, Value], Field(max_length=400)] = {}
+    values: Annotated[dict[str, Value], Field(max_length=_MOST_VALUES), BeforeValidator(_plausible)] = {}
     agree: bool | None = None
     shown: Annotated[float, Field(ge=0, le=1e11)] | None = None
     away: Annotated[float, Field(ge=0, le=1e9)] = 0.0
@@ -168,10 +209,8 @@ class TalkBody(BaseModel):
     """Characters of a message."""
 
 
-class TurnBody(BaseModel):
+class TurnBody(_Body):
     """One turn, or another thing to do at a talk."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     step: Annotated[StrictInt, Field(ge=0, le=100_000)]
     turn: Annotated[StrictInt, Field(ge=0, le=100_000)]

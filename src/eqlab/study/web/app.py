@@ -111,6 +111,7 @@ _MESSAGES = {
     405: "missing",
     408: "late",
     413: "large",
+    431: "large",
     421: "missing",
     429: "busy",
 }
@@ -241,11 +242,16 @@ async def _somebody_else(request: Request, _: Exception) -> Response:
     return site.render.page("swap", language, 409, study=served.study, key="moved")
 
 
+_MOST_TOLD = 10
+"""Of what is wrong with a body: a short one can be wrong in thousands of ways."""
+
+
 async def _malformed(_: Request, error: Exception) -> Response:
     """What is wrong with the body, without repeating what was sent."""
     found: list[dict[str, Any]] = []
     if isinstance(error, RequestValidationError):
-        found = [{"loc": list(one["loc"]), "msg": one["msg"], "type": one["type"]} for one in error.errors()]
+        told = error.errors()[:_MOST_TOLD]
+        found = [{"loc": list(one["loc"]), "msg": one["msg"], "type": one["type"]} for one in told]
     return JSONResponse({"detail": found}, 422)
 
 

@@ -30,6 +30,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_MOST_CHARACTERS, _MOST_HEADERS = 8_192, 100
+"""Of a query, of all cookies. Taking thousands of fields apart costs more than any page, and everybody waits for it."""
 
 
 class TooLarge(Exception):
@@ -111,6 +113,9 @@ class RequestGuard:
         headers = Headers(scope=scope)
         if not self._our_host(headers.get("host", "").lower(), scope["path"]):
             return 421
+        asked = (scope["query_string"], headers.get("cookie", ""))
+        if len(scope["headers"]) > _MOST_HEADERS or max(map(len, asked)) > _MOST_CHARACTERS:
+            return 431
         length = headers.get("content-length", "")
         if length and "transfer-encoding" in headers:  # two ends of one body: a proxy may see the other
             scope["eqlab_close"] = True

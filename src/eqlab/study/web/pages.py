@@ -41,7 +41,18 @@ from eqlab.study.texts import Texts
 from eqlab.study.web import talk
 from eqlab.study.web.render import Block, blocks, columns, questions
 from eqlab.study.web.settings import device_class, network_of
-from eqlab.study.web.site import End, Site, Visit, client_of, cookies_of, is_https, redirect, study_of, visit_of
+from eqlab.study.web.site import (
+    End,
+    Site,
+    Visit,
+    client_of,
+    cookies_of,
+    is_https,
+    redirect,
+    small_form,
+    study_of,
+    visit_of,
+)
 
 SIMULATED = "x-eqlab-simulated"
 """Header with which a simulated person says so."""
@@ -133,7 +144,7 @@ async def resume(request: Request) -> Response:
     """On with the code that stands on every page, in another browser."""
     site, served = study_of(request)
     study = served.study
-    fields = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+    fields = small_form(await request.body())
     person = site.cookies.unseal(fields.get("who", ""), site.clock())
     if person is None:
         return site.render.message("unknown", study.language, 401, study=study)
@@ -335,7 +346,7 @@ async def stop(request: Request) -> Response:
     visit = visit_of(request)
     body = await request.body()
     visit.expects(body)
-    wish = dict(parse_qsl(body.decode("ascii", "replace"))).get("what")
+    wish = small_form(body).get("what")
     if wish == "delete":
         end = end_of(await visit.look())
         clean = await visit.served.erase(visit.person)

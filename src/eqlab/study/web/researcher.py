@@ -4,7 +4,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from typing import Literal
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
@@ -33,7 +33,7 @@ from eqlab.study.results.people import people_rows
 from eqlab.study.results.status import StudyStatus, study_status
 from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.guard import linked_by_us
-from eqlab.study.web.site import RESEARCHER_SECONDS, Site, cookies_of, is_https, site_of
+from eqlab.study.web.site import RESEARCHER_SECONDS, Site, cookies_of, is_https, site_of, small_form
 
 router = APIRouter(prefix="/researcher", include_in_schema=False)
 _TYPES = {
@@ -70,7 +70,7 @@ async def login(request: Request) -> Response:
     site = site_of(request)
     if not await site.allows(request, "login") or site.gate.crowded:
         return site.busy()
-    fields = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
+    fields = small_form(await request.body())
     others = {researcher.name: researcher for researcher in await _others(site)}
     name, study = fields.get("name", "").strip() or OWNER, fields.get("study", "")
     wanted = None if name == OWNER else others[name].password_hash if name in others else ""
@@ -173,7 +173,7 @@ async def act(request: Request, study: str) -> Response:
     site = site_of(request)
     me = await _admit(request, "manager")
     served = _find(site, study)
-    fields = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+    fields = small_form(await request.body())
     what, person = fields.get("what", ""), fields.get("person", "")
     site.statuses.pop(study, None)
     if what in _STATUSES:

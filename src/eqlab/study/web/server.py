@@ -26,6 +26,8 @@ KEEP_ALIVE = 75
 """Seconds. With uvicorn's 5, some posts meet a connection that is just being closed."""
 GRACE = 20
 """Seconds that a stop waits for requests under way."""
+_MOST_HEAD = 24 * 1024
+"""Bytes of a request's head: twice what a browser sends with the longest query and cookies that are taken."""
 
 
 def config(
@@ -55,6 +57,7 @@ def app_config(
         proxy_headers=False,  # the application does it, for the one proxy it was told of
         log_config=None if quiet else LOG_CONFIG,
         backlog=2048,
+        h11_max_incomplete_event_size=_MOST_HEAD,
     )
 
 

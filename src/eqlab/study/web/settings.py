@@ -42,8 +42,9 @@ class ServerSettings:
     """New people from one address at once (a classroom); `arrival_rate` more each second."""
     arrival_rate: float = 1 / 60
     pace_burst: float = 300.0
-    """Requests of one person at once; `pace_rate` more each second, in each process. No browser comes near."""
-    pace_rate: float = 10.0
+    """Requests at once of one person, or of all newcomers of one address; `pace_rate` more each second, in each
+    process. No browser comes near."""
+    pace_rate: float = 5.0
     resume_burst: float = 5.0
     """Guesses at one person's resume code from one address: a stranger's do not keep the person out."""
     resume_rate: float = 1 / 60

@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, cast
+from urllib.parse import parse_qsl
 from weakref import WeakValueDictionary
 
 from starlette.exceptions import HTTPException
@@ -39,6 +40,9 @@ _END_SECONDS = 24 * 3600
 _SEALED_SECONDS = 3600
 RESEARCHER_SECONDS = 12 * 3600
 _MARK = re.compile(rb"(?:^|&)mark=([\w-]*)")
+_PACED, _COOKIES = "eqlab_paced", "eqlab_cookies"
+"""What is kept with a request."""
+_SMALL, _FEW = 8_192, 40
 _OURS_ALONE = "__Host-"
 """Over https a browser lets no other host, and no plain http page, set a cookie whose name begins so."""
 Limited = Literal["door", "login", "resume"]
@@ -58,7 +62,7 @@ class Site:
         self.cookies = Cookies(settings.secret, settings.https)
         self.limits = SharedLimiter(self)
         self.hooks = VisitLimiter(settings.arrival_burst * 10, 2.0)
-        self.pace = VisitLimiter(math.inf if settings.rehearsal else settings.pace_burst, settings.pace_rate)
+        self._pace = VisitLimiter(math.inf if settings.rehearsal else settings.pace_burst, settings.pace_rate)
         self.gate = PasswordGate(settings.password_hash)
         self.statuses: dict[str, tuple[float, StudyStatus]] = {}
         self.clock: Callable[[], float] = steady_time
@@ -81,9 +85,25 @@ class Site:
         """The limits by address, which all processes of the server share. At the door loopback is exempt where the
         server is for this machine only."""
         address = client_of(request)
-        if what == "door" and is_loopback(address) and is_local("localhost", self.settings.public_url):
+        if what == "door" and self._is_here(address):
             return True
         return await self.limits.allows(*self._bucket(what, whom or network_of(address)))
+
+    def check_pace(self, request: Request, study: str) -> None:
+        """Raises for a program that asks so often that others would wait, in a person's place or as nobody from one
+        address. Once a request, and before anything is looked up for it."""
+        if _PACED in request.scope:
+            return
+        request.scope[_PACED] = True
+        person, address = self.person(request, study), client_of(request)
+        if person is None and self._is_here(address):
+            return
+        if not self._pace.allows(person or network_of(address)):
+            raise HTTPException(429, "Too many requests.")
+
+    def _is_here(self, address: str) -> bool:
+        """On the machine itself, where the server is for this machine only."""
+        return is_loopback(address) and is_local("localhost", self.settings.public_url)
 
     async def forgive(self, request: Request, what: Limited) -> None:
         key, *_ = self._bucket(what, network_of(client_of(request)))
@@ -122,8 +142,21 @@ def client_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def cookies_of(request: Request) -> dict[str, list[str]]:
-    return parse_cookies(request.headers.get("cookie", ""))
+def cookies_of(request: Request) -> Mapping[str, list[str]]:
+    """Taken apart once a request."""
+    if _COOKIES not in request.scope:
+        request.scope[_COOKIES] = parse_cookies(request.headers.get("cookie", ""))
+    found: Mapping[str, list[str]] = request.scope[_COOKIES]
+    return found
+
+
+def small_form(body: bytes) -> dict[str, str]:
+    """The fields of a form that has a few, as anybody may send it; none of anything larger, which costs others time."""
+    try:
+        pairs = parse_qsl(body[:_SMALL].decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_FEW)
+    except ValueError:
+        return {}
+    return dict(pairs)
 
 
 def is_https(request: Request) -> bool:
@@ -210,23 +243,21 @@ class Visit:
 
 
 def visit_of(request: Request) -> Visit:
-    """Raises what the application turns into a page, or JSON, for a study that is not here, for a stranger, and for a
-    program that asks so often in a person's place that others would wait."""
+    """Raises what the application turns into a page, or JSON, for a study that is not here and for a stranger."""
     site, served = study_of(request)
     person = site.person(request, served.study.id)
     if person is None:
         raise Unknown
-    if not site.pace.allows(person):
-        raise HTTPException(429, "Too many requests.")
     return Visit(site, served, person)
 
 
 def study_of(request: Request) -> tuple[Site, ServedStudy]:
-    """The study that the address names."""
+    """The study that the address names; raises for who asks too often."""
     site = site_of(request)
     served = site.studies.get(request.path_params["study"])
     if served is None:
         raise HTTPException(404, "There is no such study.")
+    site.check_pace(request, served.study.id)
     return site, served
 
 
