@@ -1,5 +1,6 @@
 """Confirmatory is a word that has to be earned: locked before the first answer, and nothing changed since."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,10 @@ from eqlab.store.schema import answers, audit, chain
 from eqlab.store.study.lock import lock_plan, read_lock, standing
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import erase_person
+from eqlab.store.study.studies import set_status
 from eqlab.study.results.analysis import analyse, analysis_code, analysis_libraries
+from eqlab.study.results.bundle import exported_breaks
+from eqlab.study.results.export import export_all
 
 
 def with_plan(participation, **plan):
@@ -166,6 +170,35 @@ def test_people_who_delete_their_own_answers_keep_it_confirmatory(make_participa
     for person in (before, after):
         erase_person(participation, person, "person")
     assert standing(participation, "1").confirmatory
+
+
+@pytest.mark.parametrize("change", ["one more is late", "nobody is late", "settled before"])
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_an_export_cannot_choose_who_finished_in_time(make_participation, clock, tmp_path, change):
+    """One name in study.json took a person out of a confirmatory result, or let one in, and every check agreed."""
+    participation = make_participation(arms=("a",), batches=2)
+    lock_plan(participation, *analysis_code(), libraries=analysis_libraries())
+    clock.now += 1
+    extra = participation.arrive("late", "en")
+    take(participation, extra, until="trial")
+    first = participation.arrive("i", "en")
+    take(participation, first)
+    set_status(participation, "closed", "ada")
+    take(participation, extra)
+    export_all(participation, tmp_path / "out", "ada")
+    assert exported_breaks(tmp_path / "out", 0.0) == []
+    path = tmp_path / "out" / "study.json"
+    about = json.loads(path.read_text())
+    stands = about["standing"]
+    assert (stands["confirmatory"], stands["late"]) == (True, [extra])
+    stands |= {
+        "one more is late": {"late": [extra, first]},
+        "nobody is late": {"late": []},
+        "settled before": {"late": None, "settled_at": stands["settled_at"] - 1},
+    }[change]
+    path.write_text(json.dumps(about))
+    said = exported_breaks(tmp_path / "out", 0.0)
+    assert said[0].startswith("what it says of its results leaves out")
 
 
 def test_who_is_returned_after_answering_is_told_above_the_tables_by_arm(make_participation, clock):

@@ -55,7 +55,7 @@ def test_what_to_look_at():
             "language": "de",
             "consent": replace(design.study.consent, keep_until="five years after the study has ended"),
         },
-        "no in a study of about": {"debrief": "word " * 2000, "checks": Checks(0)},
+        "none in a study of about": {"debrief": "word " * 2000, "checks": Checks(0)},
     }
     for part, change in cases.items():
         found = overview(with_study(design, **change)).warnings

@@ -66,10 +66,12 @@ def interval(
     seed: int = SEED,
     method: Literal["percentile", "expanded", "bca"] = "percentile",
     confidence: float = 0.95,
+    deciding: Sequence[int] | None = None,
 ) -> Interval:
     """The statistic with its interval. "expanded" is for few clusters: percentiles as far out as Student's t and an
     unbiased spread would be (Hesterberg 2015, The American Statistician 69:371). Pass the `totals` of one
-    `draw_totals` to several statistics to have them all from the same draws."""
+    `draw_totals` to several statistics to have them all from the same draws. `deciding`: the samples that the statistic
+    depends on, where it does not on all."""
     value = float(statistic([rows.sum(axis=0) for rows in samples]))
     drawn = np.asarray(statistic(totals if totals is not None else draw_totals(samples, draws, seed)), dtype=float)
     usable = drawn[np.isfinite(drawn)]
@@ -78,7 +80,8 @@ def interval(
         return Interval(shown, None, None, len(drawn), len(usable), method)
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     if method == "expanded":
-        tails = _expanded_tails(tails, sum(map(len, samples)), len(samples))
+        counts = [len(samples[place]) for place in (range(len(samples)) if deciding is None else deciding)]
+        tails = _expanded_tails(tails, sum(counts), len(counts))
     if method == "bca":
         tails = _bca_tails(tails, value, usable, samples, statistic)
     low, high = np.quantile(usable, tails)

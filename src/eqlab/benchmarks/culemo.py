@@ -255,7 +255,8 @@ def _mean_recall(totals: Floats, groups: Sequence[Sequence[int]]) -> Floats:
     """A label that no drawn question has counts for nothing."""
     counts, hits = np.split(np.asarray(totals), 2, axis=-1)
     recall = np.divide(hits, counts, out=np.zeros_like(hits), where=counts > 0)
-    recalls = [recall[..., group].sum(axis=-1) / (counts[..., group] > 0).sum(axis=-1) for group in groups]
+    with np.errstate(invalid="ignore"):  # a draw without any question of a group has no recall there
+        recalls = [recall[..., group].sum(axis=-1) / (counts[..., group] > 0).sum(axis=-1) for group in groups]
     return np.asarray(np.mean(recalls, axis=0))
 
 

@@ -238,9 +238,13 @@ class Design:
 
     def _repeated(self, trials: Sequence[Trial], draw: random.Random) -> list[Step]:
         """Trials of the first half, so that others lie between, at the end."""
-        early = list(trials[: max(1, len(trials) // 2)])
-        count = min(self.study.checks.repeat, len(early))
+        early = list(trials[: _first_half(len(trials))])
+        count = self.repeats(len(trials))
         return [Step("repeat", self.again[trial.id].id) for trial in (draw.sample(early, count) if count else ())]
+
+    def repeats(self, trials: int) -> int:
+        """How many of a batch of so many trials are shown once more."""
+        return min(self.study.checks.repeat, _first_half(trials))
 
 
 def _shuffled(trials: list[Trial], blocks: Sequence[int], draw: random.Random) -> list[Trial]:
@@ -292,3 +296,7 @@ def choose_arm(
 def personal_seed(study_seed: int, person: str) -> int:
     digest = hashlib.sha256(f"{study_seed}\0{person}".encode()).digest()
     return int.from_bytes(digest[:6], "big")
+
+
+def _first_half(trials: int) -> int:
+    return max(1, trials // 2)

@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 
 Problem = Literal["", "missing", "off", "short", "long"]
 
@@ -180,7 +181,7 @@ def problem(one: Field, value: Any) -> Problem:
         return "off"
     if len(value) > one.most:
         return "long"
-    return "short" if len(value.split()) < one.least_words else ""
+    return "short" if count_words(value) < one.least_words else ""
 
 
 def problems(form: Form, values: Mapping[str, Any]) -> dict[str, str]:

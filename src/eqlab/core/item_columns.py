@@ -17,6 +17,7 @@ import msgspec
 from msgspec import structs
 
 from eqlab.core.results import ItemScore
+from eqlab.core.words import count_words
 
 _FIELDS = ItemScore.__struct_fields__
 _DEFAULTS = structs.asdict(ItemScore("", "", 0, None, None))
@@ -169,7 +170,7 @@ class ItemColumns(Sequence[ItemScore]):
 def field_words(columns: Columns, count: int) -> Iterator[int]:
     """The length of each reply."""
     said = zip(_field(columns, "text", count), _field(columns, "words_absent", count), strict=True)
-    return (len(text.split()) if words is None else words for text, words in said)
+    return (count_words(text) if words is None else words for text, words in said)
 
 
 def only_numbers(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from eqlab.core.answers import Status
 from eqlab.core.usage import Usage
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -165,7 +166,7 @@ class ItemScore(msgspec.Struct, frozen=True, gc=False):
     @property
     def words(self) -> int:
         """Length of the reply; 0 without one."""
-        return len(self.text.split()) if self.words_absent is None else self.words_absent
+        return count_words(self.text) if self.words_absent is None else self.words_absent
 
 
 def field_of(items: Sequence[ItemScore], name: str) -> Iterable[Any]:

@@ -56,6 +56,8 @@ def read_pairs(flag: str, pairs: Sequence[str], example: str = "name=value") -> 
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise UsageError(f"{flag} '{pair}' is not of the form name=value.", f"Write {flag} {example}.")
+        if name.strip() in settings:
+            raise UsageError(f"{flag} '{name.strip()}' is given twice.", "Give each name once.")
         settings[name.strip()] = value.strip()
     return settings
 

@@ -35,7 +35,7 @@ from eqlab.core.toml_file import Section, bad_text, check_different, read_key, r
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.study.kinds import find_kind, kind_names
 from eqlab.study.panels import PANELS
-from eqlab.study.texts import Texts, languages
+from eqlab.study.texts import Texts, languages, own_folder
 from eqlab.study.texts import load as load_texts
 
 _TABLES = (
@@ -64,6 +64,8 @@ def read_study(text: str, name: str = "study.toml", words: str = "") -> Study:
 def _study(top: Section, words: str) -> Study:
     form = _form(top)
     language = top.choice("language", languages(), "en")
+    if str(top.values.get("language", "en")) not in languages():
+        top.wrong("language", f"has no file of words (files of your own are looked for in {own_folder()})")
     texts = load_texts(words or language)
     items = _items(top)
     arms = _arms(top, form)

@@ -17,6 +17,7 @@ from eqlab.core.studied import Powered
 from eqlab.core.study import ENDINGS, PLACEHOLDER, Study
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 from eqlab.runs.judge import open_prompts
 from eqlab.study.kinds import kind_of
 
@@ -65,12 +66,12 @@ def overview(design: Design) -> Overview:
     minutes = expected_minutes(design)
     sizes = [len(batch.trials) for batch in design.batches]
     others = len(design.first_steps()) + 1 + min(study.checks.attention, len(design.attention))
-    others += len(design.gold) + study.checks.repeat + (design.after is not None)
+    others += len(design.gold) + (design.after is not None)
     pay = study.pay
     return Overview(
         arms=tuple(_arm(name, design, [place.arm for place in places].count(name)) for name in design.arms),
         places=len(places),
-        pages=(min(sizes) + others, max(sizes) + others),
+        pages=(min(sizes) + design.repeats(min(sizes)) + others, max(sizes) + design.repeats(max(sizes)) + others),
         minutes=minutes,
         hourly=pay.reward / minutes * 60 if pay.reward else None,
         rewards=pay.reward * len(places),
@@ -87,13 +88,14 @@ def _arm(name: str, design: Design, places: int) -> ArmOverview:
 def expected_minutes(design: Design) -> float:
     """For one person with a batch of mean length."""
     study = design.study
-    told = _seconds(_words(study.consent.text), 1) + _seconds(_words(study.debrief), 0)
+    told = _seconds(count_words(study.consent.text), 1) + _seconds(count_words(study.debrief), 0)
     others = (*design.own_pages, *design.instruments, *design.quizzes, *design.gold)
     common = sum(_page_seconds(trial) for trial in others)
     checks = [_page_seconds(trial) for trial in design.attention]
     checked = mean(checks) * min(study.checks.attention, len(checks)) if checks else 0.0
-    own = mean(_batch_seconds(batch) for batch in design.batches) + _talk_seconds(study)
-    own += mean(_batch_seconds(batch) / len(batch.trials) for batch in design.batches) * study.checks.repeat
+    shares = [1 + design.repeats(len(batch.trials)) / len(batch.trials) for batch in design.batches]
+    own = mean(share * _batch_seconds(batch) for share, batch in zip(shares, design.batches, strict=True))
+    own += _talk_seconds(study)
     return (told + common + checked + own) / 60
 
 
@@ -111,20 +113,16 @@ def _batch_seconds(batch: Batch) -> float:
 def _page_seconds(trial: Trial) -> float:
     """Labels are read once where all questions of a page have the same."""
     labels = {scale.anchors for scale in trial.form.scales}
-    words = sum(_words(field.text) for field in trial.form.fields)
-    words += sum(_words(label) for anchors in labels for _, label in anchors)
-    words += sum(_words(" ".join(field.options)) for field in trial.form.fields if isinstance(field, Several))
+    words = sum(count_words(field.text) for field in trial.form.fields)
+    words += sum(count_words(label) for anchors in labels for _, label in anchors)
+    words += sum(count_words(" ".join(field.options)) for field in trial.form.fields if isinstance(field, Several))
     long = [field for field in trial.form.fields if isinstance(field, Writing) and field.long and not field.optional]
     typed = sum(max(_TYPED_WORDS, writing.least_words) for writing in long)
-    return _seconds(_words(trial.stimulus) + words, len(trial.form.fields)) + _SECONDS_PER_TYPED_WORD * typed
+    return _seconds(count_words(trial.stimulus) + words, len(trial.form.fields)) + _SECONDS_PER_TYPED_WORD * typed
 
 
 def _seconds(words: int, scales: int) -> float:
     return words / _WORDS_PER_SECOND + _SECONDS_PER_SCALE * scales + _SECONDS_PER_PAGE
-
-
-def _words(text: str) -> int:
-    return len(text.split())
 
 
 def fair_reward(study: Study, minutes: float) -> float:
@@ -154,11 +152,19 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
             yield f"consent.keep_until: {study.consent.keep_until} is over; people are told it."
     yield from _about_pay(study, minutes)
     if minutes > _LONG_MINUTES and study.checks.attention < 2:
-        n = study.checks.attention or "no"
+        n = study.checks.attention or "none"
         yield f"checks.attention: {n} in a study of about {minutes:.0f} minutes; panels want two in one over five."
     yield from _about_codes(study)
+    needed = {
+        "failed_gold": bool(design.gold), "inconsistent": study.checks.repeat, "failed_attention": design.attention
+    }  # fmt: skip
+    for rule in study.analysis.exclude:
+        if not needed.get(rule, True):
+            yield f"analysis.exclude: {rule} can exclude nobody: the study has no such pages."
     if study.language != "en" and _shows_open_items(design):
         yield f"The open items are English; the pages around them are in '{study.language}'."
+    elif (spoken := _published_in(design)) and spoken != study.language.partition("-")[0]:
+        yield f"The published items are in '{spoken}'; the pages around them are in '{study.language}'."
     yield from kind.warnings(design)
 
 
@@ -168,6 +174,16 @@ def _shows_open_items(design: Design) -> bool:
         return design.study.items == "open" and not design.talks
     ours = {item.utterance for item in open_prompts()}
     return any(trial.key.get("utterance") in ours for trial in design.trials.values())
+
+
+_CODES = {"eng": "en", "deu": "de", "spn": "es", "hin": "hi", "ara": "ar", "amh": "am"}
+
+
+def _published_in(design: Design) -> str:
+    """The language of a published study's items, as far as their benchmark has several; empty: not known."""
+    (asked,) = design.run.benchmarks
+    spoken = str(asked.options.get("language", "")) if design.study.items == "published" else ""
+    return "" if spoken in ("all", "both") else _CODES.get(spoken, spoken)
 
 
 _NOBODYS = 1

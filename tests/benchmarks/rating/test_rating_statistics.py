@@ -619,3 +619,15 @@ def test_the_highest_of_several_shares_is_not_surer_than_its_choice():
         highest = arm_shares(ratings, tuple("abcdef"), lambda one: one.rater).highest()
         missed += not highest.low <= 50 <= highest.high
     assert missed <= 14  # of 200: .05, and what chance may add
+
+
+def test_a_place_among_peoples_replies_is_not_certain_where_nothing_varied():
+    """Ten raters who call everything Good had 50.0 to 50.0, and one rater of an arm 88.6 to 100."""
+    alike = [(arm, f"{arm}{n}", 3.0) for arm in ("a", "human") for n in range(10)]
+    found = above_people(alike)["a"]
+    assert (found.value, found.low, found.high) == (50.0, None, None)
+    for few in (1, 2):
+        above = [*(("a", f"a{n}", 3.0) for n in range(few)), *(("human", f"h{n}", 1.0) for n in range(30))]
+        found = above_people(above)["a"]
+        assert found.value == 100.0
+        assert (found.low is None) if few == 1 else found.low < 40

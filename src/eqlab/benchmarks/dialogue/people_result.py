@@ -236,7 +236,7 @@ def _sentence(talks: Sequence[Talked], felt: Sequence[Talked], people: int, spea
             "that counts yet."
         )
     over = [talk.outcome for talk in talks if talk.outcome]
-    start = fmean(talk.start for talk in felt)
+    start = fmean(group_means((talk.person, float(talk.start)) for talk in felt).values())
     who = (
         f"{headline.n} {'person' if headline.n == 1 else 'people'} who talked with models felt"
         if speaking

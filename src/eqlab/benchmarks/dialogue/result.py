@@ -25,6 +25,7 @@ from eqlab.core.grouping import group_means
 from eqlab.core.plural import many
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table, Transcript, Utterance
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 
 if TYPE_CHECKING:
     from eqlab.analysis.reml import Variances
@@ -333,7 +334,7 @@ def _cells(subject: str, talks: Iterable[Talked]) -> list[Cell]:
 def estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate, ...]:
     over = [talk for talk in talks if talk.outcome]
     gains = group_means((talk.persona, float((talk.final or 0) - talk.start)) for talk in felt)
-    words = ((talk, len(one.text.split())) for talk in talks for one in talk.said if one.seat == "listener")
+    words = ((talk, count_words(one.text)) for talk in talks for one in talk.said if one.seat == "listener")
     return (
         mean_estimate(CHANGE, list(gains.values()), digits=1, bounds=(-100.0, 100.0)),
         share_of_talks("success", over),
@@ -386,7 +387,7 @@ def item(talk: Talked, speakers: Sequence[str]) -> ItemScore:
         attempts=talk.attempts,
         points=None if talk.final is None else float(talk.final),
         topics=tuple(part for part in (talk.kind, talk.topic) if part),
-        words_absent=round(sum(len(text.split()) for text in replies) / len(replies)) if replies else 0,
+        words_absent=round(sum(map(count_words, replies)) / len(replies)) if replies else 0,
     )
 
 

@@ -20,6 +20,7 @@ from eqlab.core.runs import ModelConfig
 from eqlab.core.settings import holds_secret, read_settings, secret_among
 from eqlab.core.trials import Message, Trial
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 
 # -- who sits in the speaker's seat ----------------------------------------------------------------------------------
 # Models by their specs, each perhaps at an address and with settings of its own, or
@@ -405,7 +406,7 @@ def read_listener(text: str) -> Reading:
     for again."""
     if not text.strip():
         return Reading("unparseable", note="the reply is empty")
-    return Reading("ok", {"words": len(text.split())})
+    return Reading("ok", {"words": count_words(text)})
 
 
 def read_speaker(text: str) -> Reading:

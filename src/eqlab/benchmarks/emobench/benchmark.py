@@ -197,7 +197,7 @@ def _sentence(subject: str, headline: Estimate, chance: float | None, valid: boo
     who = "People" if people else subject.removeprefix("model:")
     if headline.value is None or chance is None:
         return f"No answer of {who} could be read."
-    things = "people" if people else "scenarios"
+    things = "scenarios" if not people else "person" if headline.n == 1 else "people"
     bounds = f", 95 % interval {headline.low:z.1f} to {headline.high:z.1f}" if headline.low is not None else ""
     text = f"{who} {'get' if people else 'gets'} {headline.value:.1f} % right ({headline.n} {things}{bounds})"
     text += f"; guesses get {chance:.1f} %."

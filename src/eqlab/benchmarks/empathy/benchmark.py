@@ -53,6 +53,7 @@ from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, Stu
 from eqlab.core.study import Checks, Study
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 
 _SCORED = "replies are scored by raters:"
 _UNRATED = f"{_SCORED} a judge ('eqlab judge MODEL --on RUN') or people ('eqlab study init rating')"
@@ -430,7 +431,7 @@ class ReplyStudy:
         (asked,) = design.run.benchmarks
         base = Empathy().score(PEOPLE, people.scored, asked.options)
         written = written_of(people)
-        by_person = group_means((reply.person, len(reply.reply.split())) for reply in written)
+        by_person = group_means((reply.person, count_words(reply.reply)) for reply in written)
         headline = mean_estimate("words per reply", list(by_person.values()), digits=1)
         least = self._field(design.study).least_words
         marks = moderation_marks(written, least)

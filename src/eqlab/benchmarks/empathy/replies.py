@@ -9,6 +9,7 @@ from typing import Any
 
 from eqlab.core.answers import Answer, Reading
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 
 MEAN_WORDS, MOST_WORDS = 28, 97
 """What the study told its models: mean and maximum of the people's replies, in tokens."""
@@ -138,7 +139,7 @@ def manners(reply: str) -> Manners:
 def _manners(reply: str) -> tuple[bool, bool, bool, int]:
     plain = _plain(reply)
     found = _DECLINES.search(plain), _GREETING.search(plain), _NAMES_AI.search(plain) and _SAYS_AI.search(plain)
-    return found[0] is not None, found[1] is not None, found[2] is not None, len(reply.split())
+    return found[0] is not None, found[1] is not None, found[2] is not None, count_words(reply)
 
 
 def declines(reply: str) -> bool:
@@ -243,7 +244,7 @@ def _marks(
     told = _pairs(reply.said)
     manner = manners(reply.reply)
     marks = {
-        "too_short": len(words) < least_words,
+        "too_short": count_words(reply.reply) < least_words,
         "pasted": (reply.pasted or 0) > _PASTED * max(1, len(reply.reply)),
         "typed_too_fast": reply.seconds is not None and len(reply.reply) > FASTEST * max(reply.seconds, 0.1),
         "duplicate": same,

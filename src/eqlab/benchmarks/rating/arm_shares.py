@@ -106,6 +106,7 @@ class ArmShares:
                 lambda totals: 100 * (self._share(totals, arm) / self._share(totals, reference) - 1),
                 totals=self.totals,
                 method="expanded",
+                deciding=[self.arms.index(one) for one in (arm, reference)] if len(self.samples) > 1 else None,
             )
         varied = found.low != found.high  # else the width is not known to be 0
         low, high = (found.low, found.high) if varied else (None, None)
@@ -228,8 +229,11 @@ def above_people(rated: Sequence[tuple[str, str, float]]) -> dict[str, Estimate]
         with np.errstate(invalid="ignore"):
             drawn = interval(samples, share, totals=shared_totals(samples, _DRAWS), method="expanded")
         low, high, value = drawn.low, drawn.high, drawn.value
-        if value in (0.0, 100.0):  # what never varies has no width when drawn again; Wilson's interval has
-            low, high = (100 * bound for bound in proportion_bounds(value / 100, len(samples[-1])))
+        fewest = min(map(len, samples))
+        if value in (0.0, 100.0) and fewest > 1:  # what never varies has no width when drawn again; Wilson's has
+            low, high = (100 * bound for bound in proportion_bounds(value / 100, fewest))
+        elif low == high:
+            low = high = None
         name = f"{ABOVE_REPLIES}, {arm}"
         found[arm] = Estimate(
             name, value, len(by[HUMAN]), None, low, high, "%", digits=0, of="ratings of people's replies"

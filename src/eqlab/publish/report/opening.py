@@ -75,7 +75,8 @@ def forests(one: Group, *, own: str = "", linked: bool = True) -> Iterator[Fores
         )
         known = widest([row.baselines for row in one.rows])
         named = next((row.result.headline.name for row in one.rows if is_number(row.result.headline.value)), "")
-        forest = Forest(one.title, named, lines, one.scale, known, own)
+        whole = " (people: everybody who answered)" if any(row.people for row in one.rows) else ""
+        forest = Forest(f"{one.title}{whole}", named, lines, one.scale, known, own)
         if forest.drawn:
             yield forest
         return

@@ -3,7 +3,7 @@ Only then may a result be called confirmatory, and who is in it is fixed by rule
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -198,21 +198,15 @@ def standing(
     done = min(done, len(ends)) if course.ruled else done
     now = plan_of(design, version, code, libraries if course.ruled else None)
     reason = _objection(study, course, given, removed, now) or "; ".join(torn)
-    in_time = [one for one in ends if course.is_in_time(one)]
-    settled = course.full.at if course.full and course.filled else None
-    if settled is None and course.ruled and len(in_time) >= planned > 0:  # from before there was a chain
-        settled = max(one.at for one in in_time)
-    closed_early = course.end is not None and settled is None
+    settled, closed_early, late = _settled(course, ends, planned)
     early = tuple(filter(course.is_early, course.looks))
     close = ""
-    if course.end is not None and closed_early:
-        settled = course.end.at
-        filled = f"{len(in_time)} of {many(planned, 'planned place')} filled"
+    if closed_early and settled is not None:
+        filled = f"{len(ends) - len(late)} of {many(planned, 'planned place')} filled"
         close = f"the study was closed on {moment(settled)} with {filled}"
         if not reason and early:
             reason = f"{close}, after somebody had looked at results"
     after = 0 if settled is None else sum(look.at >= settled for look in course.looks if look not in early)
-    late = tuple(one.person for one in ends if one not in in_time)
     more = (done + shut, planned, simulated, early, settled, closed_early, after, late)
     if simulated:
         return PlanStanding(False, f"{simulated} of the people are simulated", lock, first, *more)
@@ -448,15 +442,16 @@ def untold(
     told: Sequence[tuple[str, Any]],
     given: Mapping[str, float],
     plan: Mapping[str, Any],
+    finished: Iterable[tuple[str, float]],
 ) -> list[str]:
-    """What an export's chain, audit trail, events (kind, detail), first answers of people and plan tell against what it
-    says of its results."""
+    """What an export's chain, audit trail, events (kind, detail), first answers of people, plan and those who finished
+    in a place (when) tell against what it says of its results."""
     if standing.lock is None or "sample" not in standing.lock.plan:
         return []
     course = _course(standing.lock, links, entries, standing.planned)
     removed = _removed([one for one in told if one[0] in _TAKEN_OUT], course)
     early = sum(map(course.is_early, course.looks))
-    closed_early = course.end is not None and course.place(course.end) >= 0 and not course.filled
+    settled, closed_early, late = _settled(course, _linked(design.study.id, course, finished), standing.planned)
     objection = _objection(design.study.id, course, given, removed, plan)
     if not objection and removed.untold:
         objection = f"a researcher shut out {people(removed.untold)}"
@@ -464,6 +459,8 @@ def untold(
         (standing.confirmatory and bool(objection), f"that {objection}"),
         (len(standing.looks) < early, f"{many(early, 'look')} before the planned number was reached"),
         (standing.confirmatory and closed_early != standing.closed_early, "when the study was closed"),
+        (standing.confirmatory and set(late) != set(standing.late or ()), "who finished too late, and who in time"),
+        (standing.confirmatory and settled != standing.settled_at, "since when it is settled who is in them"),
     )
     return [f"what it says of its results leaves out {words}" for is_so, words in said if is_so]
 
@@ -525,15 +522,28 @@ class _End:
 
 
 def _ends(connection: Connection, study: str, course: _Course) -> list[_End]:
-    numbers = {link.mark: link.number for link in course.links if link.kind == "finished"}
     query = select(participants.c.person, participants.c.ended_at).where(
         participants.c.study_id == study,
         participants.c.state == "finished",
         participants.c.ended_at.is_not(None),
     )
-    return [
-        _End(row.person, row.ended_at, numbers.get(mark_of(study, row.person), -1)) for row in connection.execute(query)
-    ]
+    return _linked(study, course, [(row.person, row.ended_at) for row in connection.execute(query)])
+
+
+def _linked(study: str, course: _Course, finished: Iterable[tuple[str, float]]) -> list[_End]:
+    numbers = {link.mark: link.number for link in course.links if link.kind == "finished"}
+    return [_End(person, at, numbers.get(mark_of(study, person), -1)) for person, at in finished]
+
+
+def _settled(course: _Course, ends: Sequence[_End], planned: int) -> tuple[float | None, bool, tuple[str, ...]]:
+    """When it was settled who is in the result, whether by an early close, and who finished after that."""
+    in_time = [one for one in ends if course.is_in_time(one)]
+    late = tuple(one.person for one in ends if one not in in_time)
+    if course.full and course.filled:
+        return course.full.at, False, late
+    if course.ruled and len(in_time) >= planned > 0:  # from before there was a chain
+        return max(one.at for one in in_time), False, late
+    return (None, False, late) if course.end is None else (course.end.at, True, late)
 
 
 def moment(at: float) -> str:

@@ -70,7 +70,7 @@ def _check_pages(design: Design, begun: str) -> None:
     if begun != design.sha256:
         raise StoreError(
             f"Study '{design.study.id}' has begun with other pages than its file has now.",
-            "Restore the file and the replies or items that it names, or give the changed study a new id.",
+            "Restore the file, and the replies, items or words that it names, or give the changed study a new id.",
         )
 
 

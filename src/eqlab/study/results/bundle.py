@@ -132,7 +132,12 @@ def exported_breaks(folder: Path, since: float) -> list[str]:
     plan = plan_of(
         design, about["eqlab"], about["code_sha256"], stands.lock.plan.get("libraries") if stands.lock else None
     )
-    against += untold(design, stands, links, entries, [(kind, detail) for _, kind, detail in told], firsts, plan)
+    finished = [
+        (row.person, row.ended_at) for row in there.values() if row.state == "finished" and row.ended_at is not None
+    ]
+    against += untold(
+        design, stands, links, entries, [(kind, detail) for _, kind, detail in told], firsts, plan, finished
+    )
     return [*broken(links), *against, *against_turns(turns), *against_notes(links, notes)]
 
 

@@ -24,6 +24,7 @@ from eqlab.core.plural import many
 from eqlab.core.runs import is_simulated
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event
@@ -553,6 +554,6 @@ def public_talk_rows(people: Sequence[Participant], names: Mapping[str, str]) ->
     rows = []
     for talk_row in talk_rows(people):
         kept = {name: talk_row[name] for name in ("arm", "item", "turn", "seat", "by", "emotion", "leaves", "status")}
-        words = len(str(talk_row["text"]).split())
+        words = count_words(str(talk_row["text"]))
         rows.append({"person": names[talk_row["person"]], **kept, "words": 10 * round(words / 10)})
     return sorted(rows, key=lambda row: (row["person"], row["item"], row["turn"]))

@@ -19,6 +19,7 @@ from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Writing
 from eqlab.core.results import Column, Table
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 from eqlab.data.files import write_whole
 from eqlab.runs.judge import run_replies
 from eqlab.store.study.participation import Participation
@@ -150,7 +151,7 @@ def signals(participation: Participation) -> list[Signals]:
                     person.person,
                     person.state,
                     len(replies),
-                    sum(len(reply.reply.split()) for reply in replies),
+                    sum(count_words(reply.reply) for reply in replies),
                     _percent(pasted),
                     max(rates, default=None),
                     _percent(hidden),
@@ -381,7 +382,7 @@ def reply_table(participation: Participation) -> "pl.DataFrame":
                     "prompt": one.trial.items[0],
                     "utterance": key["utterance"],
                     "reply": reply,
-                    "words": len(reply.split()),
+                    "words": count_words(reply),
                     "seconds": seconds,
                     "pasted": count,
                     "person": person.person,

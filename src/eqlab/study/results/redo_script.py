@@ -4,6 +4,7 @@ tables and the plan in study.json only, and is copied into every export as redo.
 import csv
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -226,8 +227,23 @@ def has_top(logits: Floats, chosen: npt.NDArray[np.int64]) -> bool:
     return not endless and np.linalg.matrix_rank(ahead) == ahead.shape[1]
 
 
+UNSPACED = (
+    (re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"), 2),
+    (re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"), 4),
+)
+"""Scripts without blanks between words (Chinese, Japanese; Thai, Lao, Burmese, Khmer), and characters of a word."""
+
+
+def _words(text: str) -> int:
+    count, spaced = 0, text
+    for script, characters in UNSPACED:
+        spaced, found = script.subn(" ", spaced)
+        count += -(-found // characters)
+    return count + sum(any(map(str.isalnum, part)) for part in spaced.split()) if count else len(text.split())
+
+
 def _reply(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
-    return {"words per reply": (_of_people(rows, lambda row: len(row["text"].split())), EXACT)}
+    return {"words per reply": (_of_people(rows, lambda row: _words(row["text"])), EXACT)}
 
 
 NEGATIVE = {
@@ -360,7 +376,7 @@ def _talk(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) ->
         start, end = float(questions[first]["character"]["emotion"]), _end(turns, questions[first], speaking)
         if speaking and turns[0]["emotion"]:
             start = float(turns[0]["emotion"])
-        said = [len(row["text"].split()) for row in turns if row["seat"] == "listener" and row["status"] == "ok"]
+        said = [_words(row["text"]) for row in turns if row["seat"] == "listener" and row["status"] == "ok"]
         felt = [float(row["emotion"]) for row in turns[1:] if row["seat"] == "speaker" and row["status"] == "ok"]
         words.setdefault(person, []).extend(said)
         replies.setdefault(person, []).extend([len(said)] if end else [])

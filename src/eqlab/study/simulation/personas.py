@@ -13,6 +13,7 @@ from eqlab.core.forms import Field, Form, Number, Scale, Several, even_points, r
 from eqlab.core.studied import TalkingPeople, Truth
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 from eqlab.study.kinds import find_kind
 
 _SAID = ("I", "found", "it", "easy", "to", "follow", "and", "would", "take", "part", "again", "soon")
@@ -158,7 +159,7 @@ class Player:
         if "emotion" in said:
             return said, json.dumps(dict(said), ensure_ascii=False, sort_keys=True), self._seconds()
         text = str(said["says"])
-        return {"words": len(text.split())}, text, self._seconds()
+        return {"words": count_words(text)}, text, self._seconds()
 
     def _one_way(self, form: Form) -> dict[str, int]:
         """The same end of every scale; where points are dealt out, all of them to the first or the last."""

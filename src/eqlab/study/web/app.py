@@ -216,7 +216,10 @@ async def _turned_away(request: Request, error: Exception) -> Response:
     if request.url.path.startswith("/api/"):
         detail = error.detail if isinstance(error, HTTPException) else "Error"
         return JSONResponse({"detail": str(detail)}, status)
-    return _refusal(site_of(request), request.scope, status, "role" if isinstance(error, researcher.OtherRole) else "")
+    key = "role" if isinstance(error, researcher.OtherRole) else ""
+    refused = _refusal(site_of(request), request.scope, status, key)
+    refused.headers.update(getattr(error, "headers", None) or {})
+    return refused
 
 
 async def _stranger(request: Request, _: Exception) -> Response:

@@ -42,6 +42,7 @@ from eqlab.study.web import talk
 from eqlab.study.web.render import Block, blocks, columns, questions
 from eqlab.study.web.settings import device_class, network_of
 from eqlab.study.web.site import (
+    SIMULATED,
     End,
     Site,
     Visit,
@@ -53,9 +54,6 @@ from eqlab.study.web.site import (
     study_of,
     visit_of,
 )
-
-SIMULATED = "x-eqlab-simulated"
-"""Header with which a simulated person says so."""
 
 
 async def arrive(request: Request) -> Response:

@@ -122,6 +122,7 @@ async def _one(request: Request, served: ServedStudy, me: Researcher, refused: s
     """`refused`: why what was asked for was not done."""
     site = site_of(request)
     link = f"{site.settings.public_url.rstrip('/') or str(request.base_url).rstrip('/')}/s/{served.study.id}"
+    link += f"?{served.study.panel.person}=…" if served.study.panel.person else ""
     now = await _status(site, served)
     return site.render.page(
         "status", "en", 409 if refused else 200, study=None, now=now, about=served.study, link=link, tables=TABLES,

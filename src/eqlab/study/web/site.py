@@ -40,6 +40,8 @@ _END_SECONDS = 24 * 3600
 _SEALED_SECONDS = 3600
 RESEARCHER_SECONDS = 12 * 3600
 _MARK = re.compile(rb"(?:^|&)mark=([\w-]*)")
+SIMULATED = "x-eqlab-simulated"
+"""Header with which a simulated person says so."""
 _PACED, _COOKIES = "eqlab_paced", "eqlab_cookies"
 """What is kept with a request."""
 _SMALL, _FEW = 8_192, 40
@@ -62,7 +64,7 @@ class Site:
         self.cookies = Cookies(settings.secret, settings.https)
         self.limits = SharedLimiter(self)
         self.hooks = VisitLimiter(settings.arrival_burst * 10, 2.0)
-        self._pace = VisitLimiter(math.inf if settings.rehearsal else settings.pace_burst, settings.pace_rate)
+        self._pace = VisitLimiter(settings.pace_burst, settings.pace_rate)
         self.gate = PasswordGate(settings.password_hash)
         self.statuses: dict[str, tuple[float, StudyStatus]] = {}
         self.clock: Callable[[], float] = steady_time
@@ -96,10 +98,10 @@ class Site:
             return
         request.scope[_PACED] = True
         person, address = self.person(request, study), client_of(request)
-        if person is None and self._is_here(address):
+        if (person is None and self._is_here(address)) or (self.settings.rehearsal and SIMULATED in request.headers):
             return
         if not self._pace.allows(person or network_of(address)):
-            raise HTTPException(429, "Too many requests.")
+            raise HTTPException(429, "Too many requests.", {"retry-after": "10"})
 
     def _is_here(self, address: str) -> bool:
         """On the machine itself, where the server is for this machine only."""

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from eqlab.core.moves import Unknown, View
 from eqlab.core.study import Study
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 from eqlab.study.conversations import Conversations
 from eqlab.study.talks import TalkView
 from eqlab.study.web.render import Block, blocks
@@ -162,7 +163,7 @@ def turn_values(talks: Conversations, view: TalkView, turn: PostedTurn) -> tuple
     elif not turn.says and view.speaks and not leaves:
         problems["says"] = "error_says"
     if not view.feels:
-        return {"words": len(turn.says.split())}, problems
+        return {"words": count_words(turn.says)}, problems
     number = int(turn.emotion) if turn.emotion.isascii() and turn.emotion.isdigit() and len(turn.emotion) < 4 else -1
     if not 0 <= number <= 100:
         problems["emotion"] = "error_feel"
