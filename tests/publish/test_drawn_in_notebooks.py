@@ -4,6 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from filled_studies import filled, opened, template_text
 from reading import reader
 
 import eqlab
@@ -69,3 +70,11 @@ def test_published_models_are_compared_and_drawn_without_a_store():
     found = eqlab.compare_runs("published:gpt-4-0314", "published:gpt-4-0613")
     assert "cannot be told apart" in str(found)
     assert found.plot().svg.count('r="5"') == 2
+
+
+def test_a_picture_says_that_its_people_are_everybody(tmp_path, store):
+    """Of a study it draws whom the plan leaves out as well: beside the study's own analysis stood another number."""
+    filled(opened(tmp_path / "study.toml", template_text("eqbench", store), store), store, 6)
+    picture = eqlab.results(store, "last").plot()
+    assert "(people: everybody who answered)" in picture.svg
+    assert any("(people: everybody who answered)" in line for line in picture.text(100))

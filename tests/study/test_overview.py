@@ -34,6 +34,32 @@ def test_more_words_and_questions_take_longer():
     assert overview(with_study(small_design(), debrief="word " * 220)).minutes == pytest.approx(short + 1, abs=0.1)
 
 
+def test_repeated_pages_are_counted_as_people_get_them():
+    """Nine of six were counted, and people get those of the first half."""
+    plain, asked = small_design(size=6), Checks(repeat=9)
+    design = with_study(plain, checks=replace(asked, attention=plain.study.checks.attention))
+    assert [found - before for found, before in zip(overview(design).pages, overview(plain).pages, strict=True)] == [
+        3
+    ] * 2
+    assert overview(design).minutes < 1.5 * overview(plain).minutes
+
+
+def test_words_without_blanks_take_their_time():
+    """Minutes, and what people are paid for them, of Chinese items were half of what is right."""
+    told = overview(with_study(small_design(), debrief="我很难过听到这个消息" * 44)).minutes
+    assert told == pytest.approx(overview(small_design()).minutes + 1, abs=0.1)
+
+
+def test_rules_that_can_exclude_nobody_are_told():
+    design = small_design()
+    plan = replace(design.study.analysis, exclude=("failed_gold", "inconsistent", "failed_attention"))
+    found = overview(with_study(design, analysis=plan)).warnings
+    assert [one.split(" can exclude")[0].split(": ")[1] for one in found if "can exclude nobody" in one] == [
+        "failed_gold",
+        "inconsistent",
+    ]
+
+
 def test_a_fair_reward_reaches_the_hourly_rate():
     study = with_study(small_design(), pay=Pay(per_hour=9.0)).study
     assert fair_reward(study, 10) == 1.5

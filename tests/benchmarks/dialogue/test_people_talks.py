@@ -1,7 +1,7 @@
 """Talks of people: one person's talks are alike, and who ends a talk at once has told no feeling."""
 
 from eqlab.analysis.intervals import proportion_estimate
-from eqlab.benchmarks.dialogue.people_result import arm_table
+from eqlab.benchmarks.dialogue.people_result import _sentence, arm_table, level
 from eqlab.benchmarks.dialogue.result import estimates, share_of_talks
 from eqlab.benchmarks.dialogue.talked import Said, Talked
 
@@ -30,3 +30,11 @@ def test_who_ends_a_talk_at_once_has_told_no_feeling():
              talk("person:3", 2, "left", 90, opened=False)]  # fmt: skip
     opening = arm_table(talks, ["a"]).rows[0][3]
     assert (opening.value, opening.n) == (30.0, 2)
+
+
+def test_the_sentence_has_both_feelings_over_people():
+    """Who leaves after one talk counts as who has three: at the opening, too, not only at the end."""
+    low, high = [talk("person:1", 0, "satisfied", 10)], [talk("person:2", n, "satisfied", 70) for n in range(1, 4)]
+    felt = [*low, *high]
+    said = _sentence(felt, felt, 2, True, level(felt))
+    assert "60.0 of 100 at the end of a talk (40.0 at the opening)" in said
