@@ -132,10 +132,13 @@ UNKNOWN: dict[int | str, dict[str, object]] = {
     403: {"model": Detail, "description": "Not from our own page"},
     404: {"model": Detail, "description": "No such study"},
     413: {"model": Detail, "description": "Body too large"},
+    429: {"model": Detail, "description": "Too many requests of one person, or of newcomers of one address"},
+    431: {"model": Detail, "description": "Query or cookies too large"},
 }
+_READ: dict[int | str, dict[str, object]] = {key: UNKNOWN[key] for key in (401, 404, 429, 431)}
 
 
-@router.get("/page", responses={key: UNKNOWN[key] for key in (401, 404)})
+@router.get("/page", responses=_READ)
 async def read_page(request: Request, study: str) -> PageBody:
     """The participant's current page."""
     return _body(await visit_of(request).look())
@@ -237,7 +240,7 @@ _NO_TALK: dict[int | str, dict[str, object]] = {
 }
 
 
-@router.get("/talk", responses={key: _NO_TALK[key] for key in (401, 404, 409)})
+@router.get("/talk", responses={**_READ, **{key: _NO_TALK[key] for key in (404, 409)}})
 async def read_talk(request: Request, study: str) -> TalkBody:
     """The talk of the current page. If it is the model's turn, it is asked."""
     visit, talks = conversations_of(request)
@@ -262,8 +265,8 @@ async def read_talk(request: Request, study: str) -> TalkBody:
     "/talk",
     response_model=TurnedBody,
     responses={
-        **{key: _NO_TALK[key] for key in (400, 401, 403, 404, 413)},
-        429: {"model": TurnedBody, "description": "Too many messages in a minute, of one person or of all"},
+        **{key: _NO_TALK[key] for key in (400, 401, 403, 404, 413, 431)},
+        429: {"model": TurnedBody | Detail, "description": "Too many messages in a minute, of one person or of all"},
     },
 )
 async def post_turn(request: Request, study: str, body: TurnBody) -> Response:
