@@ -12,6 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,22 @@ def test_a_body_that_trickles_is_refused_with_a_reason(served):
             told += chunk
         assert told.startswith(b"HTTP/1.1 408")
         assert b"did not arrive in full" in told
+
+
+@pytest.mark.parametrize("path", ["/s/small/resume", "/api/s/small/page", "/nowhere"])
+def test_a_body_in_thousands_of_pieces_is_not_taken_apart(served, path):
+    """One request of single bytes took a second of everybody's time."""
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\nTransfer-Encoding: chunked\r\n"
+    with connect(served) as connection, suppress(OSError):
+        connection.sendall(f"{head}\r\n".encode())
+        for _ in range(60):
+            connection.sendall(b"1\r\na\r\n" * 1000)
+        assert closed_within(connection, 10)
+    few = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (b"who=", b"x&code", b"=y"))
+    with connect(served) as connection:
+        connection.sendall(f"{head}\r\n".encode() + few + b"0\r\n\r\n")  # as a proxy may send it
+        assert b"HTTP/1.1 40" in connection.recv(100)
+    assert get(served) == 200
 
 
 def test_a_reply_that_nobody_reads_is_not_kept_for_ever(served, monkeypatch):

@@ -110,11 +110,13 @@ class RequestGuard:
 
     def _verdict(self, scope: Scope) -> int:
         """0, or the status with which the request is turned away."""
+        if len(scope["headers"]) > _MOST_HEADERS:
+            return 431
         headers = Headers(scope=scope)
         if not self._our_host(headers.get("host", "").lower(), scope["path"]):
             return 421
         asked = (scope["query_string"], headers.get("cookie", ""))
-        if len(scope["headers"]) > _MOST_HEADERS or max(map(len, asked)) > _MOST_CHARACTERS:
+        if max(map(len, asked)) > _MOST_CHARACTERS:
             return 431
         length = headers.get("content-length", "")
         if length and "transfer-encoding" in headers:  # two ends of one body: a proxy may see the other

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -26,6 +27,8 @@ KEEP_ALIVE = 75
 """Seconds. With uvicorn's 5, some posts meet a connection that is just being closed."""
 GRACE = 20
 """Seconds that a stop waits for requests under way."""
+_MOST_PIECES = 500
+"""Of a body; one of 64 kB comes in fifty packets."""
 _MOST_HEAD = 24 * 1024
 """Bytes of a request's head: twice what a browser sends with the longest query and cookies that are taken."""
 
@@ -201,6 +204,19 @@ def timed_protocol(head_seconds: float, connections: Connections) -> type["Timed
     return Own
 
 
+class _Pieces(h11.Connection):
+    """A body comes in so many pieces at most: taking one of sixty thousand single bytes apart took a second."""
+
+    count = 0
+
+    def next_event(self) -> Any:
+        if self.count > _MOST_PIECES:
+            return h11.NEED_DATA
+        event = super().next_event()
+        self.count = self.count + isinstance(event, h11.Data) if not isinstance(event, h11.Request) else 0
+        return event
+
+
 class TimedProtocol(H11Protocol):
     """HTTP connections that cannot be held open for nothing: the head of a request comes and a reply is read in time,
     or the connection is closed, and when there are too many one that is idle makes room. Neither uvicorn nor h11 has
@@ -213,6 +229,10 @@ class TimedProtocol(H11Protocol):
     _stuck: asyncio.TimerHandle | None = None
     _seen: Any = None
     """The request that came last."""
+
+    def __init__(self, config: uvicorn.Config, *given: Any, **named: Any) -> None:
+        super().__init__(config, *given, **named)
+        self.conn: _Pieces = _Pieces(h11.SERVER, config.h11_max_incomplete_event_size or _MOST_HEAD)
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -237,7 +257,9 @@ class TimedProtocol(H11Protocol):
         between = self.cycle is None or self.cycle.response_complete
         self.others.idle.pop(self, None)
         super().data_received(data)
-        if self.cycle is not self._seen:  # a head is complete
+        if self.conn.count > _MOST_PIECES:
+            self.drop()
+        elif self.cycle is not self._seen:  # a head is complete
             self._seen = self.cycle
             self._stop_waiting()
             self._wait_for_body()
