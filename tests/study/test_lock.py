@@ -227,3 +227,47 @@ def test_a_study_that_has_not_begun_cannot_be_locked(make_participation):
     participation = make_participation()
     with pytest.raises(StoreError, match="has not begun"):
         lock_plan(Participation(participation.store, small_design("other"), participation.clock), "1")
+
+
+@pytest.mark.parametrize("edit", ["planned", "label", "question"])
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_an_export_cannot_choose_its_places_or_questions(make_participation, clock, tmp_path, edit):
+    """An interim result became final by one number, and a reversed one right by other names of its arms."""
+    participation = make_participation(arms=("a", "b"), batches=2)
+    lock_plan(participation, *analysis_code(), libraries=analysis_libraries())
+    clock.now += 1
+    for name in "ij":
+        take(participation, participation.arrive(name, "en"))
+    export_all(participation, tmp_path / "out", "ada")
+    assert exported_breaks(tmp_path / "out", 0.0) == []
+    path = tmp_path / "out" / ("questions.jsonl" if edit == "question" else "study.json")
+    if edit == "question":
+        text = path.read_text()
+        path.write_text(text.replace('\\"arm\\":\\"a\\"', '\\"arm\\":\\"A\\"'))
+        assert path.read_text() != text
+    else:
+        about = json.loads(path.read_text())
+        assert (about["standing"]["done"], about["standing"]["planned"]) == (2, 4)
+        about["standing"] |= {"planned": 2} if edit == "planned" else {"done": 4}
+        about["standing"]["label"] = "confirmatory"
+        path.write_text(json.dumps(about))
+    said = " ".join(exported_breaks(tmp_path / "out", 0.0))
+    told = {"planned": "4 places were planned", "label": "not every place", "question": "another text than was asked"}
+    assert told[edit] in said
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_an_export_cannot_forget_that_somebody_looked_before_the_close(make_participation, clock, tmp_path):
+    participation = make_participation(arms=("a",), batches=2)
+    lock_plan(participation, *analysis_code(), libraries=analysis_libraries())
+    clock.now += 1
+    take(participation, participation.arrive("i", "en"))
+    analyse(participation, "ada")
+    set_status(participation, "closed", "ada")
+    export_all(participation, tmp_path / "out", "ada")
+    assert exported_breaks(tmp_path / "out", 0.0) == []
+    path = tmp_path / "out" / "study.json"
+    about = json.loads(path.read_text())
+    about["standing"] |= {"confirmatory": True, "label": "confirmatory"}
+    path.write_text(json.dumps(about))
+    assert "before it was closed early" in " ".join(exported_breaks(tmp_path / "out", 0.0))

@@ -75,12 +75,12 @@ def interval(
     value = float(statistic([rows.sum(axis=0) for rows in samples]))
     drawn = np.asarray(statistic(totals if totals is not None else draw_totals(samples, draws, seed)), dtype=float)
     usable = drawn[np.isfinite(drawn)]
-    if not np.isfinite(value) or any(len(rows) < 2 for rows in samples) or len(usable) < 100:
+    counts = [len(samples[place]) for place in (range(len(samples)) if deciding is None else deciding)]
+    if not np.isfinite(value) or min(counts) < 2 or len(usable) < 100:
         shown = value if np.isfinite(value) else None
         return Interval(shown, None, None, len(drawn), len(usable), method)
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     if method == "expanded":
-        counts = [len(samples[place]) for place in (range(len(samples)) if deciding is None else deciding)]
         tails = _expanded_tails(tails, sum(counts), len(counts))
     if method == "bca":
         tails = _bca_tails(tails, value, usable, samples, statistic)

@@ -33,6 +33,7 @@ _REFUSED = {
     404: ("There is no such page.", "Go back to the list of runs."),
     405: ("There is no such page.", "Go back to the list of runs."),
     413: ("That is too much at once.", "Send less."),
+    431: ("The address is too long.", "Choose fewer runs, models or words."),
     421: ("This server answers for its own address only.", "Open the address that 'eqlab view' printed."),
 }
 _BROKEN = ("Something went wrong here.", "What is stored is as it was; the terminal says where it happened.")
@@ -81,7 +82,7 @@ def create_app(site: ViewSite, port: int) -> Starlette:
 
 def settings_of(port: int) -> ServerSettings:
     """Requests must be for exactly this address: another name that leads here could be anybody's."""
-    return ServerSettings(b"", public_url=f"http://{HOST}:{port}")
+    return ServerSettings(b"", public_url=f"http://{HOST}:{port}", address_limit=20_000)  # a comparison of many runs
 
 
 async def static(request: Request) -> Response:

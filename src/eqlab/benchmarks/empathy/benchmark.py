@@ -128,7 +128,7 @@ def _estimates(replied: Sequence[GivenReply], facts: Facts, words: Estimate) -> 
 
 
 def _tables(replied: Sequence[GivenReply], facts: Facts) -> tuple[Table, ...]:
-    note = "Words as blanks separate them. Nothing here is a score."
+    note = "Nothing here is a score."
     return (
         Table("Replies by valence", _columns("valence"), _rows(replied, facts, "valence"), note),
         Table("Replies by emotion", _columns("emotion"), _rows(replied, facts, "emotion"), note),

@@ -15,7 +15,7 @@ from eqlab.analysis.agreement import MEASURES, printed_kappa
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.clusters import crossed_statistic
 from eqlab.benchmarks.rating.rated import RatedReply
-from eqlab.benchmarks.rating.trials import RATING, REFERENCE_ARMS, order_arms
+from eqlab.benchmarks.rating.trials import RATING, REFERENCE_ARMS, order_arms, words_of
 from eqlab.core.forms import Scale
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Result, Table
@@ -101,7 +101,7 @@ class Calibration:
 def pairs_of(ratings: Sequence[RatedReply], scale: Scale = RATING) -> list[RatingPair]:
     """Each judge's rating with every person's rating of the same reply."""
     return [
-        RatingPair(reply.arm, rater, value, human, reply.key["words"], reply.prompt)
+        RatingPair(reply.arm, rater, value, human, words_of(reply.key), reply.prompt)
         for reply in ratings
         if (value := reply.on(scale)) is not None
         for rater, human in reply.people_on(scale)

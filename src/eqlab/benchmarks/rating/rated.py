@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import Any
 
 from eqlab.benchmarks.common.outcome import count_outcomes, flatness
-from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES, order_arms
+from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES, order_arms, words_of
 from eqlab.core import answers
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
@@ -130,7 +130,7 @@ def rated(scored: Iterable[Scored]) -> list[RatedReply]:
 def given(ratings: Iterable[RatedReply], scale: Scale | None = None) -> list[GivenRating]:
     """What could be read on a scale; on the first, if none is named."""
     return [
-        GivenRating(one.arm, one.prompt, one.rater, value, one.key["emotion"], one.key["valence"], one.key["words"])
+        GivenRating(one.arm, one.prompt, one.rater, value, one.key["emotion"], one.key["valence"], words_of(one.key))
         for one in ratings
         if (value := one.on(scale or one.trial.form.scales[0])) is not None
     ]

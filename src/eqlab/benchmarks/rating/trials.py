@@ -23,6 +23,7 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.rubric import Rubric
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
+from eqlab.core.words import count_words
 from eqlab.data.items import PUBLISHED, shipped
 
 _MATERIAL = ("feels", "happened", "says", "replies", "first_reply", "second_reply")
@@ -393,6 +394,11 @@ def pair_key(first: ReplyRow, second: ReplyRow) -> dict[str, Any]:
         "replies": [first.reply, second.reply],
         "words": [len(first.reply.split()), len(second.reply.split())],
     }
+
+
+def words_of(key: Mapping[str, Any]) -> int:
+    """The length of the reply that is rated. What the key says are words between blanks, as its trial's id has it."""
+    return count_words(key["reply"]) if key.get("reply") else int(key["words"])
 
 
 def _reply_key(row: ReplyRow) -> dict[str, Any]:

@@ -448,17 +448,21 @@ def untold(
     in a place (when) tell against what it says of its results."""
     if standing.lock is None or "sample" not in standing.lock.plan:
         return []
-    course = _course(standing.lock, links, entries, standing.planned)
+    planned = sum(1 for _ in design.places())
+    course = _course(standing.lock, links, entries, planned)
     removed = _removed([one for one in told if one[0] in _TAKEN_OUT], course)
     early = sum(map(course.is_early, course.looks))
-    settled, closed_early, late = _settled(course, _linked(design.study.id, course, finished), standing.planned)
+    settled, closed_early, late = _settled(course, _linked(design.study.id, course, finished), planned)
     objection = _objection(design.study.id, course, given, removed, plan)
     if not objection and removed.untold:
         objection = f"a researcher shut out {people(removed.untold)}"
     said = (
         (standing.confirmatory and bool(objection), f"that {objection}"),
         (len(standing.looks) < early, f"{many(early, 'look')} before the planned number was reached"),
+        (standing.planned != planned, f"that {many(planned, 'place')} were planned"),
+        (standing.label == "confirmatory" and settled is None, "that not every place is filled"),
         (standing.confirmatory and closed_early != standing.closed_early, "when the study was closed"),
+        (standing.confirmatory and closed_early and early > 0, "that results had been seen before it was closed early"),
         (standing.confirmatory and set(late) != set(standing.late or ()), "who finished too late, and who in time"),
         (standing.confirmatory and settled != standing.settled_at, "since when it is settled who is in them"),
     )

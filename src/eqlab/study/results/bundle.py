@@ -13,9 +13,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError
+from eqlab.core.plural import many
 from eqlab.core.results import as_dict
 from eqlab.core.runs import RunConfig, config_from_json, config_to_json, is_simulated
-from eqlab.core.trials import Trial, from_json, to_json
+from eqlab.core.trials import Trial, from_json, is_unchanged, to_json
 from eqlab.data.files import write_whole
 from eqlab.store.study.chain import ENDS, Link, against_notes, against_tables, against_turns, broken, given_of
 from eqlab.store.study.lock import Lock, PlanStanding, plan_of, plan_sha256, untold
@@ -138,6 +139,10 @@ def exported_breaks(folder: Path, since: float) -> list[str]:
     against += untold(
         design, stands, links, entries, [(kind, detail) for _, kind, detail in told], firsts, plan, finished
     )
+    asked = {line["id"]: line["trial"] for line in _lines(folder, QUESTIONS)}
+    changed = sum(not is_unchanged(name, trial) for name, trial in asked.items())
+    if changed:
+        against.append(f"{QUESTIONS} has {many(changed, 'question')} with another text than was asked")
     return [*broken(links), *against, *against_turns(turns), *against_notes(links, notes)]
 
 

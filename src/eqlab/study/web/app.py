@@ -215,7 +215,7 @@ async def _turned_away(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     if request.url.path.startswith("/api/"):
         detail = error.detail if isinstance(error, HTTPException) else "Error"
-        return JSONResponse({"detail": str(detail)}, status)
+        return JSONResponse({"detail": str(detail)}, status, getattr(error, "headers", None))
     key = "role" if isinstance(error, researcher.OtherRole) else ""
     refused = _refusal(site_of(request), request.scope, status, key)
     refused.headers.update(getattr(error, "headers", None) or {})

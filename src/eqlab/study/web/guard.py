@@ -30,8 +30,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_MOST_CHARACTERS, _MOST_HEADERS = 8_192, 100
-"""Of a query, of all cookies. Taking thousands of fields apart costs more than any page, and everybody waits for it."""
+_MOST_HEADERS = 100
 
 
 class TooLarge(Exception):
@@ -116,7 +115,7 @@ class RequestGuard:
         if not self._our_host(headers.get("host", "").lower(), scope["path"]):
             return 421
         asked = (scope["query_string"], headers.get("cookie", ""))
-        if max(map(len, asked)) > _MOST_CHARACTERS:
+        if max(map(len, asked)) > self._settings.address_limit:
             return 431
         length = headers.get("content-length", "")
         if length and "transfer-encoding" in headers:  # two ends of one body: a proxy may see the other

@@ -34,6 +34,8 @@ class ServerSettings:
     rehearsal: bool = False
     """Whether simulated people may come; a study that is locked or has begun takes none all the same."""
     body_limit: int = 64 * 1024
+    address_limit: int = 8 * 1024
+    """Characters of an address's query, and of all cookies: taking thousands of fields apart costs more than a page."""
     head_seconds: float = 10.0
     """In which the head of a request must have come."""
     body_seconds: float = 20.0
