@@ -179,7 +179,7 @@ def _same_study(folder: Path, content: dict[str, Any], sealed: bool) -> None:
     if not sealed:
         print_text(f"{folder} was made under this lock; its results are {stands.label}.")
         if stands.looks:
-            early = many(len(stands.looks), "time", "times")
+            early = "once" if len(stands.looks) == 1 else f"{len(stands.looks)} times"
             print_text(f"Results were looked at {early} before the planned number was reached.")
 
 
