@@ -30,7 +30,7 @@ GRACE = 20
 _MOST_PIECES = 500
 """Of a body; one of 64 kB comes in fifty packets."""
 _MOST_HEAD = 24 * 1024
-"""Bytes of a request's head: twice what a browser sends with the longest query and cookies that are taken."""
+"""Bytes of a request's head: the longest query and cookies that are taken, and half as much again."""
 
 
 def config(
