@@ -37,8 +37,8 @@ _KNOW_PEOPLE = (
 )
 _SCRUB, _SCRUB_HOLDS = 2.0, 0.1
 """Seconds that emptying the write-ahead log waits for readers, and for which it keeps writers waiting meanwhile."""
-_PATIENCE, _HELD = f"lock_timeout = '{1000 * _SCRUB:.0f}ms'", "55P03"
-"""Another's VACUUM, or a copy of the whole, may hold a table for long; the code that says so."""
+_HELD = "55P03"
+"""PostgreSQL's word for a table that another's VACUUM, or a copy of the whole, held for longer than a lock waits."""
 _NOW = text("SELECT txid_snapshot_xmax(txid_current_snapshot()) % 4294967296")
 _OLDER_READERS = text(
     """SELECT 1 FROM (
@@ -261,7 +261,7 @@ def scrub(engine: Engine) -> bool:
                     return False
                 time.sleep(_SCRUB_HOLDS)
             try:
-                connection.exec_driver_sql(f"SET {_PATIENCE}")
+                connection.exec_driver_sql(_patience())
                 connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(_KNOW_PEOPLE)}")
                 with engine.begin() as other:
                     _forget_the_last(other)
@@ -274,10 +274,14 @@ def scrub(engine: Engine) -> bool:
         return True
 
 
+def _patience(scope: str = "SESSION") -> str:
+    return f"SET {scope} lock_timeout = '{1000 * _SCRUB:.0f}ms'"
+
+
 def _forget_the_last(connection: Connection) -> None:
     """ANALYZE leaves what it noted before of a table that has become empty: the words of whoever was the last. A column
     that is given the type it has loses that."""
-    connection.exec_driver_sql(f"SET LOCAL {_PATIENCE}")
+    connection.exec_driver_sql(_patience("LOCAL"))
     for table in _KNOW_PEOPLE:
         if connection.exec_driver_sql(f"SELECT 1 FROM {table} LIMIT 1").first() is not None:
             continue
