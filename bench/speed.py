@@ -6,8 +6,8 @@ other scripts of this folder print: every figure of that page stands between two
 
     python bench/speed.py [--times 5] [--models 1000] [--answers 205900] [--boards 100 4000]
                           [--only start ask talks rank report board] [--write]
-    python bench/speed.py --sections profile large sizes one-run servers peers study saving streams embedded llama scale
-                                     boards large-boards [--write]
+    python bench/speed.py --sections profile large sizes one-run servers peers study saving streams flood embedded llama
+                                     scale boards large-boards [--write]
 """
 
 import argparse
@@ -43,6 +43,7 @@ SECTIONS = {
     "study": "study.py --pages 3",
     "saving": "study.py --people 300 --every 2 --saving",
     "streams": "study.py --streams 500",
+    "flood": "flood.py",
     "embedded": "embedded.py --benchmarks eqbench",
     "llama": "embedded.py --llama-bench",
     "scale": "scale.py --sweep 200",

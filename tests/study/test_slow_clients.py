@@ -1,6 +1,7 @@
 """A real server against connections that trickle: they are closed in time, others are served meanwhile, logs stay
 small. And several processes that share one store."""
 
+import asyncio
 import logging
 import os
 import re
@@ -17,11 +18,13 @@ from pathlib import Path
 
 import pytest
 from small_study import small_design
+from uvicorn.server import ServerState
 from web_case import SECRET, open_desks
 
 from eqlab.core.errors import UsageError
+from eqlab.study.web.connections import Connections, TimedProtocol, most_connections
 from eqlab.study.web.log import Bounded
-from eqlab.study.web.server import Connections, TimedProtocol, config, in_thread, listen, most_connections, running
+from eqlab.study.web.server import app_config, config, in_thread, listen, running
 from eqlab.study.web.settings import ServerSettings
 
 
@@ -225,6 +228,120 @@ def test_bodies_that_do_not_come_do_not_lock_anybody_out(tmp_path, monkeypatch):
         for connection in (*held, *others):
             connection.close()
     store.close()
+
+
+class Line:
+    """A transport as far as a protocol needs one: what comes over it, from whom."""
+
+    def __init__(self, protocol, address):
+        self.protocol, self.address, self.said, self.closing, self.reading = protocol, address, b"", False, True
+        protocol.connection_made(self)
+
+    def sends(self, data):
+        assert self.reading
+        self.protocol.data_received(data)
+
+    def get_extra_info(self, name):
+        return {"peername": (self.address, 5), "sockname": ("127.0.0.1", 80)}.get(name)
+
+    def write(self, data):
+        self.said += data
+
+    def is_closing(self):
+        return self.closing
+
+    def close(self):
+        self.closing = True
+
+    abort = close
+
+    def pause_reading(self):
+        self.reading = False
+
+    def resume_reading(self):
+        self.reading = True
+
+
+@pytest.fixture
+def flooded():
+    """Connections to one application, which notes whom it serves: (lines, served)."""
+    served = []
+
+    async def app(scope, receive, send):
+        served.append(scope["client"][0])
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def main(work):
+        made = app_config(app, ServerSettings(SECRET), "127.0.0.1", 0, quiet=True)
+        made.load()
+        state = ServerState()
+        await work(lambda address: Line(made.http(made, state, {}, asyncio.get_running_loop()), address), served)
+
+    return lambda work: asyncio.run(main(work))
+
+
+async def turns(loops):
+    for _ in range(loops):
+        await asyncio.sleep(0)
+
+
+ASKED = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def test_who_asks_once_waits_for_one_request_of_a_flood_and_not_for_all(flooded):
+    """Two hundred connections of one address that asked without pause made every page of others wait 8 seconds."""
+
+    async def work(line, served):
+        crowd = [line("198.51.100.1") for _ in range(200)]
+        for one in crowd:
+            one.sends(ASKED)
+        line("203.0.113.7").sends(ASKED)
+        line("2001:db8::1").sends(ASKED)
+        await turns(30)
+        assert {"203.0.113.7", "2001:db8::1"} <= set(served[:4])
+        await turns(200 * 12)
+        assert served.count("198.51.100.1") == 200  # each in its turn
+        assert all(one.said.startswith(b"HTTP/1.1 204") and one.reading for one in crowd)
+
+    flooded(work)
+
+
+def test_requests_sent_together_wait_for_their_turn_each(flooded):
+    """What lies ready when a reply has ended would otherwise begin at once, on every connection."""
+
+    async def work(line, served):
+        for _ in range(50):
+            line("198.51.100.1").sends(ASKED * 5)
+        await turns(40)
+        before = len(served)
+        assert before < 10
+        line("203.0.113.7").sends(ASKED)
+        await turns(3)
+        assert "203.0.113.7" in served[before : before + 3]
+        await turns(250 * 12)
+        assert len(served) == 251
+
+    flooded(work)
+
+
+def test_who_has_gone_keeps_nobody_waiting_and_nothing_of_a_request_is_lost(flooded):
+    async def work(line, served):
+        gone = [line("198.51.100.1") for _ in range(100)]
+        for one in gone:
+            one.sends(ASKED)
+        last = line("198.51.100.1")
+        last.sends(ASKED[:20])
+        last.reading = True  # the server's own code may read on: then all of it waits
+        last.sends(ASKED[20:])
+        for one in gone[1:]:
+            one.closing = True
+            one.protocol.connection_lost(None)
+        await turns(40)
+        assert len(served) == 2
+        assert last.said.startswith(b"HTTP/1.1 204")
+
+    flooded(work)
 
 
 def test_on_a_socket_for_both_kinds_an_ipv4_address_is_one_and_so_is_the_proxys(tmp_path):

@@ -268,7 +268,6 @@ def test_who_asks_without_end_is_refused_before_the_store_and_alone(make_site, m
     monkeypatch.setattr(site.studies[0], "look", None)  # nothing is looked up for it
     refused = flood.get("/s/small/page")
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "60")
-    assert refused.headers["connection"] == "close"
     monkeypatch.undo()
     assert calm.get("/s/small/page").status_code == 200
 
@@ -310,6 +309,7 @@ def test_a_body_that_is_wrong_in_thousands_of_ways_costs_no_more_than_one(make_s
 def test_thousands_of_fields_are_not_taken_apart(make_site, where):
     browser = make_site().browser(follow_redirects=False)
     assert browser.get(f"{where}?{'a=b&' * 3_000}").status_code == 431
+    assert browser.get(f"{where}?{'a&' * 600}").status_code == 431
     assert browser.get(where, headers={"Cookie": "a=b;" * 3_000}).status_code == 431
     assert browser.get(where, headers=[(f"x-{n}", "1") for n in range(120)]).status_code == 431
 

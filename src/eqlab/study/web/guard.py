@@ -31,6 +31,8 @@ HEADERS = {
 }
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _MOST_HEADERS = 100
+_FIELD = 16
+"""Characters of a usual query that are a field: four thousand empty ones took 10 ms."""
 
 
 class TooLarge(Exception):
@@ -116,6 +118,8 @@ class RequestGuard:
             return 421
         asked = (scope["query_string"], headers.get("cookie", ""))
         if max(map(len, asked)) > self._settings.address_limit:
+            return 431
+        if scope["query_string"].count(b"&") > self._settings.address_limit // _FIELD:
             return 431
         length = headers.get("content-length", "")
         if length and "transfer-encoding" in headers:  # two ends of one body: a proxy may see the other

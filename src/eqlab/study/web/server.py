@@ -1,24 +1,20 @@
-"""Running the application: long keep-alive, no connection held open for nothing, and a stop that lets saves finish."""
+"""Running the application: long keep-alive, one process or several, and a stop that lets saves finish."""
 
-import asyncio
 import os
-import resource
 import signal
 import socket
 import threading
-from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import h11  # which uvicorn's protocol is made of
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eqlab.core.errors import UsageError
+from eqlab.study.web.connections import MOST_HEAD, Connections, most_connections, timed_protocol
 from eqlab.study.web.log import LOG_CONFIG
-from eqlab.study.web.settings import ServerSettings, address_of, network_of
+from eqlab.study.web.settings import ServerSettings
 
 if TYPE_CHECKING:
     from eqlab.study.served_study import ServedStudy
@@ -27,10 +23,6 @@ KEEP_ALIVE = 75
 """Seconds. With uvicorn's 5, some posts meet a connection that is just being closed."""
 GRACE = 20
 """Seconds that a stop waits for requests under way."""
-_MOST_PIECES = 500
-"""Of a body; one of 64 kB comes in fifty packets."""
-_MOST_HEAD = 24 * 1024
-"""Bytes of a request's head: the longest query and cookies that are taken, and half as much again."""
 
 
 def config(
@@ -60,7 +52,7 @@ def app_config(
         proxy_headers=False,  # the application does it, for the one proxy it was told of
         log_config=None if quiet else LOG_CONFIG,
         backlog=2048,
-        h11_max_incomplete_event_size=_MOST_HEAD,
+        h11_max_incomplete_event_size=MOST_HEAD,
     )
 
 
@@ -142,179 +134,6 @@ def in_thread(config: uvicorn.Config, listening: socket.socket | None = None) ->
     finally:
         server.should_exit = True
         thread.join(GRACE + 5)
-
-
-# -- connections -------------------------------------------------------------------------------------------------------
-
-_SPARE = 128
-"""File descriptors left for the store, logs and what else a process opens."""
-_MOST = 4096
-"""Connections of people. As many files again are kept for connections to models: strangers' must not stop talks."""
-_SHARE = 4
-"""One address may hold this part of all connections: a class behind one router has some hundred."""
-
-
-class Connections:
-    """All connections of a server. When there are too many, or too many of one address, one that nobody uses makes room
-    for the newcomer: first one that is kept alive between requests, then one whose request does not come, then one
-    whose reply is not read. Behind a proxy all have one address, and only the whole number counts."""
-
-    def __init__(self, most: int, *, shared: bool = False) -> None:
-        self.most = most
-        self.most_of_one = most if shared else max(16, most // _SHARE)
-        self.open: Counter[str] = Counter()
-        """By address."""
-        self.idle: OrderedDict[TimedProtocol, None] = OrderedDict()
-        """Answered, and kept alive for the next request; the one unused for longest first."""
-        self.waiting: OrderedDict[TimedProtocol, None] = OrderedDict()
-        """Without the head of a request so far, or the rest of it; the oldest first."""
-        self.unread: OrderedDict[TimedProtocol, None] = OrderedDict()
-        """With more of a reply than anybody has read; the oldest first."""
-
-    def make_room(self, newcomer: "TimedProtocol") -> None:
-        too_many_of_one = self.open[newcomer.address] > self.most_of_one
-        if not too_many_of_one and self.open.total() <= self.most:
-            return
-        unused = (*self.idle, *self.waiting, *self.unread)
-        give_way = (protocol for protocol in unused if not too_many_of_one or protocol.address == newcomer.address)
-        next(give_way, newcomer).drop()
-
-
-def most_connections() -> int:
-    """Half of the files that the process may have open, less a few; the limit is raised as far as the system allows."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    enough = 2 * _MOST + _SPARE
-    wanted = enough if hard == resource.RLIM_INFINITY else min(hard, enough)
-    if soft < wanted:
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-            soft = wanted
-        except (ValueError, OSError):  # the system says no: then with what there is
-            pass
-    return max(32, min(_MOST, (soft - _SPARE) // 2))
-
-
-def timed_protocol(head_seconds: float, connections: Connections) -> type["TimedProtocol"]:
-    """The protocol for one server."""
-
-    class Own(TimedProtocol):
-        seconds = head_seconds
-        others = connections
-
-    return Own
-
-
-class _Pieces(h11.Connection):
-    """A body comes in so many pieces at most: taking one of sixty thousand single bytes apart took a second."""
-
-    count = 0
-
-    def next_event(self) -> Any:
-        if self.count > _MOST_PIECES:
-            return h11.NEED_DATA
-        event = super().next_event()
-        self.count = self.count + isinstance(event, h11.Data) if not isinstance(event, h11.Request) else 0
-        return event
-
-
-class TimedProtocol(H11Protocol):
-    """HTTP connections that cannot be held open for nothing: the head of a request comes and a reply is read in time,
-    or the connection is closed, and when there are too many one that is idle makes room. Neither uvicorn nor h11 has
-    such limits by itself."""
-
-    seconds: float
-    others: Connections
-    address: str = ""
-    _late: asyncio.TimerHandle | None = None
-    _stuck: asyncio.TimerHandle | None = None
-    _seen: Any = None
-    """The request that came last."""
-
-    def __init__(self, config: uvicorn.Config, *given: Any, **named: Any) -> None:
-        super().__init__(config, *given, **named)
-        self.conn: _Pieces = _Pieces(h11.SERVER, config.h11_max_incomplete_event_size or _MOST_HEAD)
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        peer = transport.get_extra_info("peername")
-        self.address = network_of(peer[0]) if peer else ""
-        if self.client and (found := address_of(self.client[0])):  # as --proxy names it, on a socket for both kinds too
-            self.client = (str(found), self.client[1])
-        self.others.open[self.address] += 1
-        self._wait()
-        self.others.make_room(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.others.open[self.address] -= 1
-        if not self.others.open[self.address]:
-            del self.others.open[self.address]
-        self.others.idle.pop(self, None)
-        self._stop_waiting()
-        self._is_read()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        between = self.cycle is None or self.cycle.response_complete
-        self.others.idle.pop(self, None)
-        super().data_received(data)
-        if self.conn.count > _MOST_PIECES:
-            self.drop()
-        elif self.cycle is not self._seen:  # a head is complete
-            self._seen = self.cycle
-            self._stop_waiting()
-            self._wait_for_body()
-        elif not between:
-            self._wait_for_body()
-        elif self._late is None:  # a head has begun; trickling does not make it longer
-            self._wait()
-
-    def on_response_complete(self) -> None:
-        self.others.idle[self] = None
-        super().on_response_complete()  # which takes up a request that has come meanwhile
-        self._seen = self.cycle
-        if not self.cycle.response_complete:
-            self.others.idle.pop(self, None)
-        self._wait_for_body()
-
-    def pause_writing(self) -> None:
-        """Nobody reads what was sent; a few kilobytes a second are reading."""
-        super().pause_writing()
-        self._stuck = self.loop.call_later(self.seconds, self.drop)
-        self.others.unread[self] = None
-
-    def resume_writing(self) -> None:
-        self._is_read()
-        super().resume_writing()
-
-    def _is_read(self) -> None:
-        self.others.unread.pop(self, None)
-        if self._stuck is not None:
-            self._stuck.cancel()
-            self._stuck = None
-
-    def drop(self) -> None:
-        self.others.idle.pop(self, None)
-        self._stop_waiting()
-        self._is_read()
-        if not self.transport.is_closing():
-            self.transport.abort()
-
-    def _wait(self) -> None:
-        self._late = self.loop.call_later(self.seconds, self.drop)
-        self.others.waiting[self] = None
-
-    def _wait_for_body(self) -> None:
-        """The application ends what takes too long; until then it gives way to others."""
-        if self.cycle.more_body and not self.cycle.response_complete:
-            self.others.waiting.setdefault(self)
-        elif self._late is None:
-            self.others.waiting.pop(self, None)
-
-    def _stop_waiting(self) -> None:
-        self.others.waiting.pop(self, None)
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
 
 
 # -- several processes on one address ----------------------------------------------------------------------------------

@@ -101,7 +101,6 @@ class Site:
         if (person is None and self._is_here(address)) or (self.settings.rehearsal and SIMULATED in request.headers):
             return
         if not self._pace.allows(person or network_of(address)):
-            request.scope["eqlab_close"] = True  # to ask again costs a connection
             raise HTTPException(429, "Too many requests.", {"retry-after": "60"})
 
     def _is_here(self, address: str) -> bool:

@@ -1,0 +1,235 @@
+"""A server's connections: none is held open for nothing, and nobody who asks without pause takes the others' time."""
+
+import asyncio
+import resource
+from collections import Counter, OrderedDict
+from typing import Any
+
+import h11  # which uvicorn's protocol is made of
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from eqlab.study.web.settings import address_of, network_of
+
+_MOST_PIECES = 500
+"""Of a body; one of 64 kB comes in fifty packets."""
+MOST_HEAD = 24 * 1024
+"""Bytes of a request's head: the longest query and cookies that are taken, and half as much again."""
+_SPARE = 128
+"""File descriptors left for the store, logs and what else a process opens."""
+_MOST = 4096
+"""Connections of people. As many files again are kept for connections to models: strangers' must not stop talks."""
+_SHARE = 4
+"""One address may hold this part of all connections: a class behind one router has some hundred."""
+_BETWEEN = 8
+"""Turns of the event loop between two of an address: in each of them one new connection may come in."""
+
+
+class Connections:
+    """All connections of a server. When there are too many, or too many of one address, one that nobody uses makes room
+    for the newcomer: first one that is kept alive between requests, then one whose request does not come, then one
+    whose reply is not read. Behind a proxy all have one address, and only the whole number counts."""
+
+    def __init__(self, most: int, *, shared: bool = False) -> None:
+        self.most = most
+        self.most_of_one = most if shared else max(16, most // _SHARE)
+        self.open: Counter[str] = Counter()
+        """By address."""
+        self.idle: OrderedDict[TimedProtocol, None] = OrderedDict()
+        """Answered, and kept alive for the next request; the one unused for longest first."""
+        self.waiting: OrderedDict[TimedProtocol, None] = OrderedDict()
+        """Without the head of a request so far, or the rest of it; the oldest first."""
+        self.unread: OrderedDict[TimedProtocol, None] = OrderedDict()
+        """With more of a reply than anybody has read; the oldest first."""
+        self.turns = Turns()
+
+    def make_room(self, newcomer: "TimedProtocol") -> None:
+        too_many_of_one = self.open[newcomer.address] > self.most_of_one
+        if not too_many_of_one and self.open.total() <= self.most:
+            return
+        unused = (*self.idle, *self.waiting, *self.unread)
+        give_way = (protocol for protocol in unused if not too_many_of_one or protocol.address == newcomer.address)
+        next(give_way, newcomer).drop()
+
+
+class Turns:
+    """Of what an address has sent one piece is taken up at a time; the rest waits in that address's line. So everybody
+    else waits for one request of a flood, not for all of it."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, OrderedDict[TimedProtocol, None]] = {}
+        """By address that has had its turn: its connections over which more has come; first come, first served."""
+
+    def is_now(self, protocol: "TimedProtocol") -> bool:
+        """Otherwise it is called when it is."""
+        line = self._lines.get(protocol.address)
+        if line is not None:
+            line[protocol] = None
+            return False
+        if not self._lines:
+            protocol.loop.call_soon(self._next, protocol.loop)
+        self._lines[protocol.address] = OrderedDict()
+        return True
+
+    def leave(self, protocol: "TimedProtocol") -> None:
+        if line := self._lines.get(protocol.address):
+            line.pop(protocol, None)
+
+    def _next(self, loop: asyncio.AbstractEventLoop, wait: int = _BETWEEN) -> None:
+        if wait:
+            loop.call_soon(self._next, loop, wait - 1)
+            return
+        for address, line in list(self._lines.items()):
+            if line:
+                loop.call_soon(line.popitem(last=False)[0].take_up)
+            else:
+                del self._lines[address]
+        if self._lines:
+            loop.call_soon(self._next, loop)
+
+
+def most_connections() -> int:
+    """Half of the files that the process may have open, less a few; the limit is raised as far as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = 2 * _MOST + _SPARE
+    wanted = enough if hard == resource.RLIM_INFINITY else min(hard, enough)
+    if soft < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+        except (ValueError, OSError):  # the system says no: then with what there is
+            pass
+    return max(32, min(_MOST, (soft - _SPARE) // 2))
+
+
+def timed_protocol(head_seconds: float, connections: Connections) -> type["TimedProtocol"]:
+    """The protocol for one server."""
+
+    class Own(TimedProtocol):
+        seconds = head_seconds
+        others = connections
+
+    return Own
+
+
+class _Pieces(h11.Connection):
+    """A body comes in so many pieces at most: taking one of sixty thousand single bytes apart took a second."""
+
+    count = 0
+
+    def next_event(self) -> Any:
+        if self.count > _MOST_PIECES:
+            return h11.NEED_DATA
+        event = super().next_event()
+        self.count = self.count + isinstance(event, h11.Data) if not isinstance(event, h11.Request) else 0
+        return event
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP connections that cannot be held open for nothing: the head of a request comes and a reply is read in time,
+    or the connection is closed, and when there are too many one that is idle makes room. Neither uvicorn nor h11 has
+    such limits by itself."""
+
+    seconds: float
+    others: Connections
+    address: str = ""
+    _late: asyncio.TimerHandle | None = None
+    _stuck: asyncio.TimerHandle | None = None
+    _seen: Any = None
+    """The request that came last."""
+
+    def __init__(self, config: uvicorn.Config, *given: Any, **named: Any) -> None:
+        super().__init__(config, *given, **named)
+        self.conn: _Pieces = _Pieces(h11.SERVER, config.h11_max_incomplete_event_size or MOST_HEAD)
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        peer = transport.get_extra_info("peername")
+        self.address = network_of(peer[0]) if peer else ""
+        if self.client and (found := address_of(self.client[0])):  # as --proxy names it, on a socket for both kinds too
+            self.client = (str(found), self.client[1])
+        self.others.open[self.address] += 1
+        self._wait()
+        self.others.make_room(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.others.open[self.address] -= 1
+        if not self.others.open[self.address]:
+            del self.others.open[self.address]
+        self.others.idle.pop(self, None)
+        self.others.turns.leave(self)
+        self._stop_waiting()
+        self._is_read()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """What has come is taken up in its turn; until then no more is read."""
+        if not self.conn.trailing_data[0]:  # a reply has ended, and nothing more has come
+            return
+        self.others.idle.pop(self, None)
+        if self.others.turns.is_now(self):
+            self.take_up()
+        else:
+            self.flow.pause_reading()
+
+    def take_up(self) -> None:
+        if self.transport.is_closing():
+            return
+        between = self.cycle is None or self.cycle.response_complete
+        self.flow.resume_reading()
+        super().handle_events()
+        if self.conn.count > _MOST_PIECES:
+            self.drop()
+        elif self.cycle is not self._seen:  # a head is complete
+            self._seen = self.cycle
+            self._stop_waiting()
+            self._wait_for_body()
+        elif not between:
+            self._wait_for_body()
+        elif self._late is None:  # a head has begun; trickling does not make it longer
+            self._wait()
+
+    def on_response_complete(self) -> None:
+        self.others.idle[self] = None
+        super().on_response_complete()  # which takes up a request that has come meanwhile
+        self._wait_for_body()
+
+    def pause_writing(self) -> None:
+        """Nobody reads what was sent; a few kilobytes a second are reading."""
+        super().pause_writing()
+        self._stuck = self.loop.call_later(self.seconds, self.drop)
+        self.others.unread[self] = None
+
+    def resume_writing(self) -> None:
+        self._is_read()
+        super().resume_writing()
+
+    def _is_read(self) -> None:
+        self.others.unread.pop(self, None)
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+
+    def drop(self) -> None:
+        self.others.idle.pop(self, None)
+        self._stop_waiting()
+        self._is_read()
+        if not self.transport.is_closing():
+            self.transport.abort()
+
+    def _wait(self) -> None:
+        self._late = self.loop.call_later(self.seconds, self.drop)
+        self.others.waiting[self] = None
+
+    def _wait_for_body(self) -> None:
+        """The application ends what takes too long; until then it gives way to others."""
+        if self.cycle.more_body and not self.cycle.response_complete:
+            self.others.waiting.setdefault(self)
+        elif self._late is None:
+            self.others.waiting.pop(self, None)
+
+    def _stop_waiting(self) -> None:
+        self.others.waiting.pop(self, None)
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
