@@ -15,14 +15,18 @@ _MOST_PIECES = 500
 """Of a body; one of 64 kB comes in fifty packets."""
 MOST_HEAD = 24 * 1024
 """Bytes of a request's head: the longest query and cookies that are taken, and half as much again."""
+_MOST_AHEAD = 16 * 1024
+"""Bytes that are read before their turn, and what came with them."""
 _SPARE = 128
 """File descriptors left for the store, logs and what else a process opens."""
 _MOST = 4096
 """Connections of people. As many files again are kept for connections to models: strangers' must not stop talks."""
 _SHARE = 4
 """One address may hold this part of all connections: a class behind one router has some hundred."""
-_BETWEEN = 8
-"""Turns of the event loop between two of an address: in each of them one new connection may come in."""
+_AT_ONCE = 4
+"""Pieces of what an address has sent that are one turn."""
+_LET_IN = 8
+"""New connections that may come in between two turns of an address: the event loop takes one at a time."""
 
 
 class Connections:
@@ -44,6 +48,7 @@ class Connections:
         self.turns = Turns()
 
     def make_room(self, newcomer: "TimedProtocol") -> None:
+        self.turns.somebody_came = True
         too_many_of_one = self.open[newcomer.address] > self.most_of_one
         if not too_many_of_one and self.open.total() <= self.most:
             return
@@ -53,37 +58,47 @@ class Connections:
 
 
 class Turns:
-    """Of what an address has sent one piece is taken up at a time; the rest waits in that address's line. So everybody
-    else waits for one request of a flood, not for all of it."""
+    """Of what an address has sent a few pieces are taken up at a time; the rest waits in that address's line. So
+    everybody else waits for a few requests of a flood, not for all of it."""
 
     def __init__(self) -> None:
+        self._taken: Counter[str] = Counter()
+        """Pieces by address, since its last turn was over."""
         self._lines: dict[str, OrderedDict[TimedProtocol, None]] = {}
         """By address that has had its turn: its connections over which more has come; first come, first served."""
+        self.somebody_came = False
 
     def is_now(self, protocol: "TimedProtocol") -> bool:
         """Otherwise it is called when it is."""
-        line = self._lines.get(protocol.address)
-        if line is not None:
+        address = protocol.address
+        if (line := self._lines.get(address)) is not None:
             line[protocol] = None
             return False
-        if not self._lines:
-            protocol.loop.call_soon(self._next, protocol.loop)
-        self._lines[protocol.address] = OrderedDict()
+        self._taken[address] += 1
+        if self._taken[address] == _AT_ONCE:
+            del self._taken[address]
+            if not self._lines:
+                protocol.loop.call_soon(self._next, protocol.loop)
+            self._lines[address] = OrderedDict()
         return True
 
     def leave(self, protocol: "TimedProtocol") -> None:
         if line := self._lines.get(protocol.address):
             line.pop(protocol, None)
 
-    def _next(self, loop: asyncio.AbstractEventLoop, wait: int = _BETWEEN) -> None:
-        if wait:
-            loop.call_soon(self._next, loop, wait - 1)
+    def forget(self, address: str) -> None:
+        del self._taken[address]
+
+    def _next(self, loop: asyncio.AbstractEventLoop, more: int = _LET_IN) -> None:
+        if self.somebody_came and more:
+            self.somebody_came = False
+            loop.call_soon(self._next, loop, more - 1)
             return
         for address, line in list(self._lines.items()):
-            if line:
-                loop.call_soon(line.popitem(last=False)[0].take_up)
-            else:
+            if not line:
                 del self._lines[address]
+            for _ in range(min(_AT_ONCE, len(line))):
+                loop.call_soon(line.popitem(last=False)[0].take_up)
         if self._lines:
             loop.call_soon(self._next, loop)
 
@@ -156,6 +171,7 @@ class TimedProtocol(H11Protocol):
         self.others.open[self.address] -= 1
         if not self.others.open[self.address]:
             del self.others.open[self.address]
+            self.others.turns.forget(self.address)
         self.others.idle.pop(self, None)
         self.others.turns.leave(self)
         self._stop_waiting()
@@ -163,13 +179,14 @@ class TimedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """What has come is taken up in its turn; until then no more is read."""
-        if not self.conn.trailing_data[0]:  # a reply has ended, and nothing more has come
+        """What has come is taken up in its turn; until then little more is read."""
+        come = len(self.conn.trailing_data[0])
+        if not come:  # a reply has ended, and nothing more is there
             return
         self.others.idle.pop(self, None)
         if self.others.turns.is_now(self):
             self.take_up()
-        else:
+        elif come > _MOST_AHEAD:
             self.flow.pause_reading()
 
     def take_up(self) -> None:
@@ -177,7 +194,13 @@ class TimedProtocol(H11Protocol):
             return
         between = self.cycle is None or self.cycle.response_complete
         self.flow.resume_reading()
-        super().handle_events()
+        try:
+            super().handle_events()
+        except Exception as error:
+            self.drop()  # nobody else ends it: the event loop only writes down what fails in a later turn
+            if isinstance(error, h11.LocalProtocolError):  # nonsense after an early reply cannot be replied to
+                return
+            raise
         if self.conn.count > _MOST_PIECES:
             self.drop()
         elif self.cycle is not self._seen:  # a head is complete

@@ -2,7 +2,6 @@
 from elsewhere, and what kind of device asks."""
 
 import ipaddress
-import re
 from collections.abc import Mapping
 from dataclasses import field
 from functools import lru_cache
@@ -129,6 +128,7 @@ def device_class(agent: str) -> str | None:
     the rest would help to recognise somebody."""
     if not agent:
         return None
-    if re.search(r"iPad|Tablet|Android(?!.*Mobile)", agent):
+    _, android, rest = agent.rpartition("Android")
+    if "iPad" in agent or "Tablet" in agent or (android and "Mobile" not in rest):
         return "tablet"
-    return "phone" if re.search(r"Mobi|iPhone|Android", agent) else "computer"
+    return "phone" if android or "Mobi" in agent or "iPhone" in agent else "computer"
