@@ -325,6 +325,20 @@ def test_requests_sent_together_wait_for_their_turn_each(flooded):
     flooded(work)
 
 
+def test_the_time_for_a_head_is_over_when_it_has_come_though_it_waits_for_its_turn(flooded):
+    async def work(line, served):
+        crowd = [line("198.51.100.1") for _ in range(20)]
+        for one in crowd:
+            one.sends(ASKED)
+        whole, half = line("198.51.100.1"), line("198.51.100.1")
+        whole.sends(ASKED)
+        half.sends(ASKED[:-2])
+        assert [one.protocol._late is None for one in (whole, half)] == [True, False]
+        assert len(served) == 0
+
+    flooded(work)
+
+
 def test_who_has_gone_keeps_nobody_waiting_and_nothing_of_a_request_is_lost(flooded):
     async def work(line, served):
         gone = [line("198.51.100.1") for _ in range(100)]

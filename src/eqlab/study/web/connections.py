@@ -180,13 +180,16 @@ class TimedProtocol(H11Protocol):
 
     def handle_events(self) -> None:
         """What has come is taken up in its turn; until then little more is read."""
-        come = len(self.conn.trailing_data[0])
+        come, _ = self.conn.trailing_data
         if not come:  # a reply has ended, and nothing more is there
             return
         self.others.idle.pop(self, None)
         if self.others.turns.is_now(self):
             self.take_up()
-        elif come > _MOST_AHEAD:
+            return
+        if b"\r\n\r\n" in come:  # a head is complete, and the wait is not its sender's
+            self._stop_waiting()
+        if len(come) > _MOST_AHEAD:
             self.flow.pause_reading()
 
     def take_up(self) -> None:
