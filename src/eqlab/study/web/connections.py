@@ -220,6 +220,12 @@ class TimedProtocol(H11Protocol):
         super().on_response_complete()  # which takes up a request that has come meanwhile
         self._wait_for_body()
 
+    def shutdown(self) -> None:
+        try:
+            super().shutdown()
+        except h11.LocalProtocolError:  # what is broken must not end the others
+            self.drop()
+
     def pause_writing(self) -> None:
         """Nobody reads what was sent; a few kilobytes a second are reading."""
         super().pause_writing()
