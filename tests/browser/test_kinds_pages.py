@@ -219,7 +219,9 @@ def test_a_person_deals_out_points_by_keyboard_to_the_end_and_has_a_percentile(s
             page.keyboard.press("Enter")
         stories += 1
     assert stories == 3
-    expect(page.locator("main")).to_contain_text(re.compile(r"You stand above ((≥|≤) )?\d+ %.* of 541 people\."))
+    expect(page.locator("main")).to_contain_text(
+        re.compile(r"You stand above ([≥≤] \d+ %|\d+ % \(0–100\)) of 541 people\.")
+    )
     send(page)
     expect(page.locator("#code")).to_have_text("C-COMPLETE")
     found = people_result(study.participation.design, read_participants(study.participation).people).result

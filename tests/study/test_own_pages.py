@@ -217,6 +217,15 @@ def test_time_and_pasting_of_a_page_are_shared_by_its_texts(site):
     assert told.fastest > 30 / max(given.seconds, 0.1) or given.seconds < 0.2
 
 
+def test_replies_of_whom_the_plan_excludes_are_marked(site):
+    tables = '[options]\nleast_words = 1\n[checks]\nattention = 0\n[analysis]\nexclude = ["incomplete"]\n'
+    served = site("reply", arms=(), top="limit = 2", tables=tables)
+    client, page = begin(served, "reply")
+    client.post("/s/reply/page", data={**fields_of(page.text), "v.reply": "Tell me more."})
+    (row,) = reply_table(served.participation).to_dicts()
+    assert "excluded:incomplete" in row["marks"].split()
+
+
 def test_what_nobody_counted_is_undefined_and_a_word_of_thanks_is_no_repetition(site):
     """Without a script "pasted" was 0, and whoever said "No" had repeated another's phrase."""
     served = site("rating", tables='[[before]]\nkey = "this"\nask = "text"\ntext = "Tell us this."\n')
@@ -253,6 +262,9 @@ def test_replies_are_written_marked_and_used_only_where_a_moderator_says_yes(sit
     assert {one.pasted for one in told} == {100.0}
     assert all({"pasted", "repeated phrases"} <= set(one.flags) for one in told)
     assert {one.like_model for one in told} == {None}  # no model has replied in this store
+    served.participation.send_away(table["person"][0], "banned", "researcher")
+    others = reply_table(served.participation)
+    assert others["person"].to_list() == [who for who in table["person"] if who != table["person"][0]]
     prompt = table["prompt"][0]
     monkeypatch.setattr(
         "eqlab.study.results.people._model_replies",

@@ -67,6 +67,7 @@ def test_rare_combinations_of_answers_about_oneself_are_left_empty(tmp_path):
     assert found["*", "*"] == 7  # the one, and a common combination with them: nobody is told apart by a gap
     answers = (tmp_path / "public" / "answers.csv").read_text()
     assert "gender" not in answers
+    assert answers.startswith("person,position,kind,trial,scale,value\n")  # nobody has answered a trial
 
 
 TRAITS = st.integers(1, 60).flatmap(

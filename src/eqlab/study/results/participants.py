@@ -399,11 +399,12 @@ def with_feedback(text: str, participation: Participation, person: str) -> str:
 
 
 def _above(place: Estimate) -> str:
-    """Without a word: it stands in a text of any language."""
+    """Without a word: it stands in a text of any language. Of too few stories for an interval it may be anywhere."""
     beyond = {"at least": "≥ ", "at most": "≤ "}
-    sign = next((sign for words, sign in beyond.items() if place.note.startswith(words)), "")
-    known = place.low is not None and place.high is not None and not sign
-    return f"{sign}{value_of(place)}{f' ({place.low:.0f}–{place.high:.0f})' if known else ''}"
+    if sign := next((sign for words, sign in beyond.items() if place.note.startswith(words)), ""):
+        return f"{sign}{value_of(place)}"
+    low, high = (0.0, 100.0) if place.low is None or place.high is None else (place.low, place.high)
+    return f"{value_of(place)} ({low:.0f}–{high:.0f})"
 
 
 # -- how carefully a person took part; what follows from it is the analysis plan's affair, never the server's ----------

@@ -25,6 +25,7 @@ from eqlab.runs.judge import run_replies
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import erased_marks, people_by_hash
 from eqlab.study.panels import ending_of, one_spelling, panel_hash, read_panel_id, tombstone
+from eqlab.study.results.analysis import select_sample
 from eqlab.study.results.export import talk_rows
 from eqlab.study.results.participants import Participant, Participants, read_participants
 from eqlab.tables.data import FORMULA, safe_csv
@@ -360,14 +361,18 @@ def replies_csv(participation: Participation) -> tuple[bytes, int, int]:
 
 
 def reply_table(participation: Participation) -> "pl.DataFrame":
+    """Everybody's but who was shut out; whom the plan excludes is marked."""
     import polars as pl
 
     participants = read_participants(participation)
+    excluded = select_sample(participants, participation.study.analysis.exclude).excluded
     work = _Work(participants)
     rows: list[dict[str, Any]] = []
     written: list[WrittenReply] = []
     least = 0
     for person in participants.people:
+        if person.state == "banned":  # whose answers are left out of everything
+            continue
         for one in person.counted:
             if one.kind != "trial" or not isinstance(one.values.get(KEY), str):
                 continue
@@ -391,7 +396,8 @@ def reply_table(participation: Participation) -> "pl.DataFrame":
             )
     if not rows:
         raise UsageError(f"Nobody has written a reply in study '{participation.study.id}' yet.", "Wait for people.")
-    marks = [" ".join(mark) for mark in moderation_marks(written, least)]
+    care = [[f"excluded:{why}" for why in excluded.get(one.person, ())] for one in written]
+    marks = [" ".join([*mark, *own]) for mark, own in zip(moderation_marks(written, least), care, strict=True)]
     ordered = [{**row, "marks": mark} for row, mark in zip(rows, marks, strict=True)]
     kinds = {"words": pl.Int64, "pasted": pl.Int64, "seconds": pl.Float64}
     return pl.DataFrame(ordered, schema={name: kinds.get(name, pl.String) for name in COLUMNS}).sort("prompt", "person")

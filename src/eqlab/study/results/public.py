@@ -53,6 +53,8 @@ _RELEASED = {
     "analysed": "whether the person is in the result; empty for somebody who answered no trial",
 }
 """What columns of a release mean where it is not what they mean in an export."""
+_NONE = {"answers": ("person", "position", "kind", "trial", "scale", "value")}
+"""Columns of a table without rows: where everything was written, no answer is published."""
 _UNPROTECTED = (
     "the answers themselves, how far somebody came, the arm, and which pages somebody got, which may tell the order in "
     "which people came: whoever knows how somebody answered a few pages can "
@@ -143,7 +145,10 @@ def _release(
     }
     if design.talks:
         tables["talks"] = public_talk_rows(people, names)
-    content = {name: safe_csv(pl.DataFrame(rows, infer_schema_length=None)) for name, rows in tables.items()}
+    content = {
+        name: safe_csv(pl.DataFrame(rows, schema=None if rows else _NONE.get(name), infer_schema_length=None))
+        for name, rows in tables.items()
+    }
     check_groups(content["people"], traits, smallest, known)
     codebook = public_codebook(tables, candidates, traits)
     if withheld:
