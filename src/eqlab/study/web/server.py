@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ KEEP_ALIVE = 75
 """Seconds. With uvicorn's 5, some posts meet a connection that is just being closed."""
 GRACE = 20
 """Seconds that a stop waits for requests under way."""
+_SWITCH = 0.001
+"""Seconds that a thread at the store waits for a busy event loop to let it go on, some dozen times a page."""
 
 
 def config(
@@ -81,6 +84,7 @@ def serve(
     """Serve until stopped by a signal. What is being saved then is saved. `listening` is a socket that several
     processes share."""
     server = Server(config(studies, settings, host, port), ready)
+    sys.setswitchinterval(_SWITCH)
     for name in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises the signal again when it has stopped
         signal.signal(name, lambda *_: None)
     try:
