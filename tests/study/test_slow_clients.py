@@ -335,6 +335,8 @@ def test_the_time_for_a_head_is_over_when_it_has_come_though_it_waits_for_its_tu
         half.sends(ASKED[:-2])
         assert [one.protocol._late is None for one in (whole, half)] == [True, False]
         assert len(served) == 0
+        await turns(100)
+        assert len(served) == 21
 
     flooded(work)
 
