@@ -1,6 +1,7 @@
 """What a result may be called, against a researcher who would like to call it more: erasing, looking, simulating; and
 against browsers that say what they please."""
 
+import hashlib
 import json
 import re
 import sys
@@ -620,6 +621,13 @@ def test_a_changed_export_is_found_out(locked, tmp_path):
     path = tmp_path / "out" / "records.jsonl"
     path.write_text(path.read_text().replace('\\"rating\\": 1', '\\"rating\\": 3', 1))
     with pytest.raises(DataError, match=r"records\.jsonl is not the file"):
+        redo(tmp_path / "out")
+    path.write_text(path.read_text().replace('"trial_id"', '"trial"', 1))
+    about = tmp_path / "out" / "study.json"
+    told = json.loads(about.read_text())
+    told["sha256"]["records.jsonl"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    about.write_text(json.dumps(told))
+    with pytest.raises(DataError, match="out is not as it was written"):
         redo(tmp_path / "out")
 
 

@@ -234,7 +234,8 @@ class Line:
     """A transport as far as a protocol needs one: what comes over it, from whom."""
 
     def __init__(self, protocol, address):
-        self.protocol, self.address, self.said, self.closing, self.reading = protocol, address, b"", False, True
+        self.protocol, self.address, self.said = protocol, address, b""
+        self.closing, self.aborted, self.reading = False, False, True
         protocol.connection_made(self)
 
     def sends(self, data):
@@ -253,7 +254,8 @@ class Line:
     def close(self):
         self.closing = True
 
-    abort = close
+    def abort(self):
+        self.closing = self.aborted = True
 
     def pause_reading(self):
         self.reading = False
@@ -273,7 +275,7 @@ def flooded():
         await send({"type": "http.response.body"})
 
     async def main(work):
-        made = app_config(app, ServerSettings(SECRET), "127.0.0.1", 0, quiet=True)
+        made = app_config(app, ServerSettings(SECRET, head_seconds=0.05), "127.0.0.1", 0, quiet=True)
         made.load()
         state = ServerState()
         await work(lambda address: Line(made.http(made, state, {}, asyncio.get_running_loop()), address), served)
@@ -376,6 +378,31 @@ def test_nonsense_after_an_early_reply_ends_the_connection_at_once_or_in_a_later
         await turns(60)
         assert early.closing
         assert len(served) == 1 + others
+
+    flooded(work)
+
+
+@pytest.mark.parametrize(
+    "asked", [ASKED[:-2] + b"Connection: close\r\n\r\n", b"no request at all\r\n\r\n"], ids=["asked for", "refused"]
+)
+def test_a_closed_connection_whose_reply_nobody_reads_is_ended(flooded, asked):
+    """It waited for its reader without end, and nothing made it give way: four thousand kept everybody out."""
+
+    async def work(line, served):
+        deaf, other = line("198.51.100.1"), line("198.51.100.1")
+        for one in (deaf, other):
+            one.sends(asked)
+        await turns(5)
+        assert [(one.closing, one.aborted) for one in (deaf, other)] == [(True, False)] * 2
+        for _ in range(2):
+            deaf.protocol.pause_writing()
+            deaf.protocol.resume_writing()
+        other.protocol.others.most = 2
+        line("203.0.113.7")
+        assert [one.aborted for one in (deaf, other)].count(True) == 1  # makes room
+        await asyncio.sleep(1)
+        assert deaf.aborted
+        assert other.aborted
 
     flooded(work)
 

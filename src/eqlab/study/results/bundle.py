@@ -4,12 +4,13 @@ design, the rows as they were stored, the lock, what researchers did, and the re
 import hashlib
 import json
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import wraps
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError
@@ -34,6 +35,24 @@ SCRIPT = "redo.py"
 FORMAT = 1
 _OF_TURNS = ("run_id", "subject", "text", "status", "note", "model", "finish")
 """What a turn of a talk has beside an answer to a page."""
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _as_written(read: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Path, P], T]:
+    """An export whose files were changed by hand says so, whatever no longer fits."""
+
+    @wraps(read)
+    def made(folder: Path, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return read(folder, *args, **kwargs)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(
+                f"The export in {folder} is not as it was written ({type(error).__name__}: {error}).",
+                "Take the whole export again.",
+            ) from error
+
+    return made
 
 
 def write_bundle(
@@ -74,6 +93,7 @@ def write_bundle(
     return written
 
 
+@_as_written
 def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
     """The analysis once more, from an export alone; where it differs from what the export says came of it, and what its
     chain of events says against a plan that was kept."""
@@ -95,12 +115,14 @@ def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
     return analysis, [*differences(then, now), *against]
 
 
+@_as_written
 def exported_people(folder: Path) -> tuple[Design, Participants]:
     """The design of an export, and everybody in its stored rows."""
     design = _design(folder, json.loads(_read(folder, STUDY)))
     return design, participants_of(design, _records(folder))
 
 
+@_as_written
 def exported_data(folder: Path) -> tuple[list[Link], Given]:
     """The chain of events and everybody's answers, as `stored_data` has them of a store."""
     about = json.loads(_read(folder, STUDY))
@@ -111,6 +133,7 @@ def exported_data(folder: Path) -> tuple[list[Link], Given]:
     return [Link(**one) for one in about.get("chain", ())], given
 
 
+@_as_written
 def exported_breaks(folder: Path, since: float) -> list[str]:
     """What the chain of events says against the people of an export, as `stored_breaks` does of a store."""
     about, records = json.loads(_read(folder, STUDY)), _records(folder)

@@ -219,6 +219,15 @@ class TimedProtocol(H11Protocol):
         self.others.idle[self] = None
         super().on_response_complete()  # which takes up a request that has come meanwhile
         self._wait_for_body()
+        self._wait_for_reader()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._wait_for_reader()
+
+    def send_400_response(self, msg: str) -> None:
+        super().send_400_response(msg)
+        self._wait_for_reader()
 
     def shutdown(self) -> None:
         try:
@@ -229,12 +238,20 @@ class TimedProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Nobody reads what was sent; a few kilobytes a second are reading."""
         super().pause_writing()
-        self._stuck = self.loop.call_later(self.seconds, self.drop)
-        self.others.unread[self] = None
+        self._wait_for_reader(self.seconds)
 
     def resume_writing(self) -> None:
         self._is_read()
         super().resume_writing()
+        self._wait_for_reader()
+
+    def _wait_for_reader(self, seconds: float | None = None) -> None:
+        """One that is closed stays until the last of its reply is read: at most for as long as six heads may take."""
+        if seconds is None and not self.transport.is_closing():
+            return
+        self._is_read()
+        self._stuck = self.loop.call_later(seconds or 6 * self.seconds, self.drop)
+        self.others.unread[self] = None
 
     def _is_read(self) -> None:
         self.others.unread.pop(self, None)
@@ -246,8 +263,7 @@ class TimedProtocol(H11Protocol):
         self.others.idle.pop(self, None)
         self._stop_waiting()
         self._is_read()
-        if not self.transport.is_closing():
-            self.transport.abort()
+        self.transport.abort()  # also one that is closed, and waits for its reader
 
     def _wait(self) -> None:
         self._late = self.loop.call_later(self.seconds, self.drop)
