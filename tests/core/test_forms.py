@@ -73,6 +73,14 @@ def test_a_mark_of_thousands_is_never_taken_for_one_of_decimals(low, high, typed
         assert found == {"income": kept}
 
 
+def test_what_is_far_too_long_for_a_number_is_not_read_at_all():
+    """Sixty thousand combining marks took seconds to put in order, in everybody's time."""
+    typed = "1" + "\u0301\u0316" * 1_000
+    form = Form(fields=(Number("income", "How much?", 0, 1_000),))
+    assert settled(form, {"income": typed}) == {"income": typed}
+    assert problems(form, {"income": typed}) == {"income": "off"}
+
+
 def test_a_range_is_written_in_digits():
     assert Number("income", "How much?", 0, 1_000_000).shown == ("0", "1000000")
     assert Number("share", "How much?", 0.5, 2).shown == ("0.5", "2")

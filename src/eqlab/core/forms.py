@@ -248,6 +248,8 @@ def _settled(one: Field, value: Any) -> Any:
 def _number(one: Number, text: str) -> float | str | None:
     """A comma or a point may be the mark of decimals or of thousands. Where both readings are possible answers, nobody
     guesses: it stays a text, which is refused. Digits may be of any script: keyboards write their own."""
+    if len(text) > _LONGEST_NUMBER:  # putting 64 kB of combining marks in order takes seconds
+        return text
     text = "".join(str(unicodedata.decimal(sign, sign)) for sign in unicodedata.normalize("NFKC", text))
     text = text.translate(_ARABIC_MARKS)
     plain = text.replace(",", ".")
@@ -288,6 +290,8 @@ def _range(one: Field) -> str:
 
 _WHOLE = re.compile(r"-?\d{1,6}", re.ASCII)
 _DECIMAL = re.compile(r"-?\d{1,12}(?:\.\d{1,6})?", re.ASCII)
+_LONGEST_NUMBER = 60
+"""Characters."""
 _SLIP = 100
 """How many times larger than anything in its range a number may be that somebody meant."""
 _ARABIC_MARKS = str.maketrans("٫٬", ".,")

@@ -104,7 +104,7 @@ def read_panel_id(parameters: Mapping[str, str], panel: Panel, any_form: bool = 
     """The id in the address; None when there is none, only the panel's unfilled placeholder, or nothing that an id of
     this panel can be."""
     found = parameters.get(panel.person, "").strip() if panel.person else ""
-    if not one_spelling(found) or len(found) > _MOST or "%" in found or found.startswith("{"):
+    if len(found) > _MOST or not one_spelling(found) or "%" in found or found.startswith("{"):
         return None
     if not any_form and panel.id_pattern and not re.fullmatch(panel.id_pattern, one_spelling(found)):
         return None
