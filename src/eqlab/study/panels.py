@@ -50,7 +50,7 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\
 def one_spelling(panel_id: str) -> str:
     """One person, one id: blanks around it, full-width letters, capitals and what nobody can see make no other person.
     (No panel tells people apart by capitals.)"""
-    shown = (char for char in _UNSEEN.sub("", panel_id) if unicodedata.category(char) not in ("Cc", "Cf"))
+    shown = (char for char in _UNSEEN.sub("", panel_id) if unicodedata.category(char) not in ("Cc", "Cf", "Cs"))
     return unicodedata.normalize("NFKC", "".join(shown)).strip().casefold()
 
 
