@@ -627,7 +627,7 @@ def test_a_changed_export_is_found_out(locked, tmp_path):
     told = json.loads(about.read_text())
     told["sha256"]["records.jsonl"] = hashlib.sha256(path.read_bytes()).hexdigest()
     about.write_text(json.dumps(told))
-    with pytest.raises(DataError, match="out is not as it was written"):
+    with pytest.raises(DataError, match="out does not fit together"):
         redo(tmp_path / "out")
 
 

@@ -39,8 +39,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _as_written(read: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Path, P], T]:
-    """An export whose files were changed by hand says so, whatever no longer fits."""
+def _whole_export(read: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Path, P], T]:
+    """An export that does not fit together, as one changed by hand, is named with what failed."""
 
     @wraps(read)
     def made(folder: Path, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -48,8 +48,8 @@ def _as_written(read: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate
             return read(folder, *args, **kwargs)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
-                f"The export in {folder} is not as it was written ({type(error).__name__}: {error}).",
-                "Take the whole export again.",
+                f"The export in {folder} does not fit together ({type(error).__name__}: {error}).",
+                "Take the whole export again. If that one says the same, it is a fault of eqlab: please tell us.",
             ) from error
 
     return made
@@ -93,7 +93,7 @@ def write_bundle(
     return written
 
 
-@_as_written
+@_whole_export
 def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
     """The analysis once more, from an export alone; where it differs from what the export says came of it, and what its
     chain of events says against a plan that was kept."""
@@ -115,14 +115,14 @@ def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
     return analysis, [*differences(then, now), *against]
 
 
-@_as_written
+@_whole_export
 def exported_people(folder: Path) -> tuple[Design, Participants]:
     """The design of an export, and everybody in its stored rows."""
     design = _design(folder, json.loads(_read(folder, STUDY)))
     return design, participants_of(design, _records(folder))
 
 
-@_as_written
+@_whole_export
 def exported_data(folder: Path) -> tuple[list[Link], Given]:
     """The chain of events and everybody's answers, as `stored_data` has them of a store."""
     about = json.loads(_read(folder, STUDY))
@@ -133,7 +133,7 @@ def exported_data(folder: Path) -> tuple[list[Link], Given]:
     return [Link(**one) for one in about.get("chain", ())], given
 
 
-@_as_written
+@_whole_export
 def exported_breaks(folder: Path, since: float) -> list[str]:
     """What the chain of events says against the people of an export, as `stored_breaks` does of a store."""
     about, records = json.loads(_read(folder, STUDY)), _records(folder)

@@ -53,7 +53,7 @@ _RELEASED = {
     "analysed": "whether the person is in the result; empty for somebody who answered no trial",
 }
 """What columns of a release mean where it is not what they mean in an export."""
-_NONE = {"answers": ("person", "position", "kind", "trial", "scale", "value")}
+_NO_ROWS = {"answers": ("person", "position", "kind", "trial", "scale", "value")}
 """Columns of a table without rows: where everything was written, no answer is published."""
 _UNPROTECTED = (
     "the answers themselves, how far somebody came, the arm, and which pages somebody got, which may tell the order in "
@@ -146,7 +146,7 @@ def _release(
     if design.talks:
         tables["talks"] = public_talk_rows(people, names)
     content = {
-        name: safe_csv(pl.DataFrame(rows, schema=None if rows else _NONE.get(name), infer_schema_length=None))
+        name: safe_csv(pl.DataFrame(rows, schema=None if rows else _NO_ROWS.get(name), infer_schema_length=None))
         for name, rows in tables.items()
     }
     check_groups(content["people"], traits, smallest, known)
