@@ -292,7 +292,7 @@ ASKED = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def test_who_asks_once_waits_for_one_request_of_a_flood_and_not_for_all(flooded):
-    """Two hundred connections of one address that asked without pause made every page of others wait as long as they went on."""
+    """Two hundred connections of one address made every page of others wait for as long as they asked."""
 
     async def work(line, served):
         crowd = [line("198.51.100.1") for _ in range(200)]
