@@ -161,7 +161,7 @@ def test_who_waits_for_others_replies_waits_no_longer_than_patience(tmp_path, se
     """Somebody at another server has reserved all that is left, and does not come to an end."""
     price_file(tmp_path, monkeypatch, made=1000.0)
     server.reply = lambda body, number: "Mhm."
-    with talking(tmp_path, server, talk="max_cost = 0.5", patience=1) as site:
+    with talking(tmp_path, server, talk="max_cost = 0.5", patience=3) as site:
         participation = site.participation
         now = participation.clock()
         row = {"study_id": participation.study.id, "trial_id": "elsewhere", "at": now, "until": now + 50}
