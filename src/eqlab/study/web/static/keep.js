@@ -14,11 +14,9 @@
     const ours = `${PREFIX}${ended.dataset.forget}:`;
     store.set(`${ours}ended`, true); // other tabs hear of it
     store.forget(store.under(ours));
-    forgetTalk(ours);
     leaveSoon(document.getElementById("leave"));
     return;
   }
-  addEventListener("storage", ({ key }) => { if (/^eqlab:.*:ended$/.test(key || "")) forgetTalk(key.slice(0, -5)); });
   const form = document.getElementById("page");
   if (!form) return;
 
@@ -195,12 +193,6 @@
   }
   const errors = document.getElementById("errors");
   if (errors) errors.focus();
-
-  function forgetTalk(ours) { // what was never sent in a talk
-    try {
-      for (const key of Object.keys(sessionStorage)) if (key.startsWith(ours)) sessionStorage.removeItem(key);
-    } catch { /* nothing was kept */ }
-  }
 
   function leaveSoon(link) {
     if (!link) return;

@@ -15,54 +15,74 @@
   let newest = 0; // the number of the last refresh: only that one may change the page
   document.addEventListener("click", (event) => { pressed = event.target.closest("button[type=submit]"); }, true);
 
+  // What is written and told at this turn, how much of it was pasted, and the post that has not arrived.
   const draft = {
-    key: () => `eqlab:${talk.dataset.study}:${talk.dataset.mark}:talk:${talk.dataset.step}:${talk.dataset.turn}`,
-    get() { try { return sessionStorage.getItem(this.key()) || ""; } catch { return ""; } },
-    set(text) { try { sessionStorage.setItem(this.key(), text); } catch { /* private window: go on */ } },
-    forget() { try { sessionStorage.removeItem(this.key()); } catch { /* nothing was kept */ } },
-    pasted: {}, // by turn, also where nothing can be kept
-    paste(more) {
-      this.pasted[this.key()] = this.counted() + more;
-      try { sessionStorage.setItem(`${this.key()}:pasted`, this.counted()); } catch { /* private window: go on */ }
+    kept: {}, // also where a private window keeps nothing
+    of: "",
+    gone: false, // with everything that was deleted
+    start: () => `eqlab:${talk.dataset.study}:${talk.dataset.mark}:talk:`,
+    recall() {
+      const key = `${this.start()}${talk.dataset.step}:${talk.dataset.turn}`;
+      if (key !== this.of) this.kept = {};
+      this.of = key;
+      try {
+        this.kept = JSON.parse(localStorage.getItem(key)) || this.kept;
+        for (const past of Object.keys(localStorage)) if (past.startsWith(this.start()) && past !== key) localStorage.removeItem(past);
+      } catch { /* nothing was kept */ }
     },
-    counted() {
-      let kept = 0;
-      try { kept = Number(sessionStorage.getItem(`${this.key()}:pasted`)) || 0; } catch { /* private window: go on */ }
-      return Math.max(kept, this.pasted[this.key()] || 0);
+    keep(more) {
+      Object.assign(this.kept, more);
+      if (this.gone) return;
+      try { localStorage.setItem(this.of, JSON.stringify(this.kept)); } catch { /* private window: go on */ }
+    },
+    forget() {
+      this.kept = {};
+      try { localStorage.removeItem(this.of); } catch { /* nothing was kept */ }
     },
   };
 
   addEventListener("storage", (event) => { // the end, or a deletion, in another tab: the server says which
-    if (event.key === `eqlab:${talk.dataset.study}:ended` && event.newValue) { draft.forget(); location.reload(); }
+    if (event.key !== `eqlab:${talk.dataset.study}:ended` || !event.newValue) return;
+    draft.gone = true;
+    draft.forget();
+    location.reload();
   });
 
   function init(first) {
     const form = document.getElementById("turn");
     const feel = document.getElementById("feel");
     const message = document.getElementById("message");
+    const why = document.getElementById("feeling");
+    draft.recall();
     if (feel) {
-      let moved = Boolean(feel.getAttribute("aria-invalid") && feel.dataset.moved);
       const felt = document.getElementById("felt");
+      const show = () => { felt.textContent = feel.value; feel.dataset.moved = "1"; };
+      const touch = () => { show(); draft.keep({ emotion: feel.value }); };
       felt.textContent = "–";
-      const touch = () => { moved = true; felt.textContent = feel.value; feel.dataset.moved = "1"; };
+      if (draft.kept.emotion) { feel.value = draft.kept.emotion; show(); }
       feel.addEventListener("input", touch);
       feel.addEventListener("change", touch);
       feel.addEventListener("pointerup", touch);
       feel.addEventListener("keydown", (event) => { if (event.key === " " || event.key === "Enter") { event.preventDefault(); touch(); } });
     }
+    if (why) {
+      why.value ||= draft.kept.feeling || "";
+      why.addEventListener("input", () => draft.keep({ feeling: why.value }));
+    }
     if (message) {
-      if (!message.value) {
-        message.value = draft.get() || unsent;
-        if (unsent && !draft.get()) draft.paste(pasted);
-      }
+      if (unsent && !draft.kept.says) draft.keep({ says: unsent, pasted: (draft.kept.pasted || 0) + pasted });
+      message.value ||= draft.kept.says || "";
       const count = document.getElementById("count");
       const show = () => {
-        draft.set(message.value);
+        draft.keep({ says: message.value });
         const left = message.maxLength - message.value.length;
         count.textContent = left < 200 ? talk.dataset.count.replace("{left}", left) : "";
       };
       message.addEventListener("input", show);
-      message.addEventListener("paste", (event) => { draft.paste(event.clipboardData ? event.clipboardData.getData("text").length : 0); });
+      message.addEventListener("paste", (event) => {
+        const more = event.clipboardData ? event.clipboardData.getData("text").length : 0;
+        draft.keep({ pasted: (draft.kept.pasted || 0) + more });
+      });
       message.addEventListener("keydown", (event) => {
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); document.getElementById("send").click(); }
       });
@@ -71,6 +91,7 @@
     if (untold) say(untold);
     if (message) { unsent = untold = ""; pasted = 0; }
     if (talk.dataset.state === "wait") listen();
+    if (draft.kept.post) send(form || talk.querySelector("form")); // the tab was closed, or reloaded, before it had arrived
     const errors = document.getElementById("errors");
     if (errors) errors.focus();
     else if (!first && form) (feel || message || form.querySelector("button")).focus({ preventScroll: true });
@@ -92,16 +113,15 @@
     const body = new URLSearchParams(new FormData(form));
     const button = event.submitter || (pressed && form.contains(pressed) ? pressed : null); // browsers of 2021 do not say which it was
     if (button && button.name) body.set(button.name, button.value);
-    if (body.has("v.says")) body.set("pasted", draft.counted());
+    if (body.has("v.says")) body.set("pasted", draft.kept.pasted || 0);
     const feel = document.getElementById("feel");
     if (feel && form.id === "turn" && body.get("do") !== "close") {
       body.set("script", "1");
       body.set("moved", feel.dataset.moved ? "1" : "0");
       if (!feel.dataset.moved) { say(talk.dataset.moved); feel.focus(); return; }
     }
-    busy = true;
-    talk.dataset.busy = "1";
-    await send(form, body);
+    draft.keep({ post: body.toString() });
+    await send(form);
   }
 
   // What takes longer hangs on a connection that has died in silence: the next try opens another.
@@ -114,15 +134,19 @@
   }
 
   // The same post until it has arrived: sent twice it changes nothing.
-  async function send(form, body, again = false) {
+  async function send(form, again = false) {
+    const post = draft.kept.post;
+    if (!post) return; // deleted in another tab
     const focused = document.activeElement;
+    busy = true;
+    talk.dataset.busy = "1";
     form.inert = true; // what is on its way may not change
     if (!again) say(talk.dataset.saving);
     let reply = null;
     let foreign = false;
     try {
       reply = await fetched(form.action, {
-        method: "POST", body: body.toString(), redirect: "error",
+        method: "POST", body: post, redirect: "error",
         headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
       }, (response) => {
         if ((response.headers.get("content-type") || "").startsWith("application/json")) return response.json();
@@ -130,8 +154,9 @@
         return null;
       });
     } catch { /* no network, or it broke off: the draft is kept */ }
+    if (!reply && !foreign) { say(talk.dataset.notSaved); setTimeout(() => send(form, true), 3000); return; }
+    draft.keep({ post: undefined });
     if (foreign) { location.assign(page); return; }
-    if (!reply) { say(talk.dataset.notSaved); setTimeout(() => send(form, body, true), 3000); return; }
     form.inert = false;
     busy = false;
     delete talk.dataset.busy;
@@ -142,7 +167,11 @@
     }
     if (reply.outcome === "kept" || reply.outcome === "again") draft.forget();
     untold = Object.values(reply.problems || {}).join(" ");
-    if (untold) { unsent = body.get("v.says") || ""; pasted = Number(body.get("pasted")) || 0; }
+    if (untold) {
+      const lost = new URLSearchParams(post);
+      unsent = lost.get("v.says") || "";
+      pasted = Number(lost.get("pasted")) || 0;
+    }
     await refresh();
   }
 
