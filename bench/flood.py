@@ -24,15 +24,13 @@ from loopback import Process
 from study import SERVER, head, percentile, row
 
 GET = "GET {} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n"
-POST = "POST /s/load/resume HTTP/1.1\r\nHost: {}\r\nSec-Fetch-Site: same-origin\r\nTransfer-Encoding: chunked\r\n\r\n"
+POST = "POST /s/load/resume HTTP/1.1\r\nHost: {}\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 60000\r\n\r\n"
 FLOODS: dict[str, Callable[[str, str], str]] = {
     "asks for its own page": lambda host, cookie: GET.format("/s/load/page", host, cookie),
     "asks for a file": lambda host, _: GET.format("/static/pico.css", host, ""),
     "asks for what is not there": lambda host, _: GET.format("/nowhere", host, ""),
     "sends a hundred requests together": lambda host, _: 100 * GET.format("/nowhere", host, ""),
-    "sends bodies in 450 pieces, on new connections": lambda host, _: (
-        POST.format(host) + 450 * "1\r\na\r\n" + "0\r\n\r\n"
-    ),
+    "sends bodies of 60 kB, on new connections": lambda host, _: POST.format(host) + 60_000 * "a",
     "connects, asks and hangs up": lambda host, _: GET.format("/openapi.json", host, ""),
 }
 

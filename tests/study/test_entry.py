@@ -687,13 +687,6 @@ def test_without_a_public_address_only_numbers_and_this_machine_are_meant(make_s
         assert site.browser(headers={"Host": host}).get("/health").status_code == 421
 
 
-def test_a_body_with_two_ends_is_refused(make_site):
-    client = make_site().browser()
-    both = {"Content-Length": "4", "Transfer-Encoding": "chunked"}
-    refused = client.post("/s/small/resume", content=b"who=", headers=both)
-    assert (refused.status_code, refused.headers["connection"]) == (400, "close")
-
-
 def test_who_was_erased_by_the_researcher_may_begin_anew_where_no_panel_counts_people(make_site):
     """Their browser was sent in a circle: "open the link again", and the link led back."""
     site = make_site(small_design())

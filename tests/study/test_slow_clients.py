@@ -102,20 +102,60 @@ def test_a_body_that_trickles_is_refused_with_a_reason(served):
         assert b"did not arrive in full" in told
 
 
+ENDS = {"no length": "Transfer-Encoding: chunked", "two ends": "Content-Length: 4\r\nTransfer-Encoding: chunked"}
+"""Of a body: a proxy may see another one."""
+
+
+@pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize("path", ["/s/small/resume", "/api/s/small/page", "/nowhere"])
-def test_a_body_in_thousands_of_pieces_is_not_taken_apart(served, path):
-    """One request of single bytes took a second of everybody's time."""
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\nTransfer-Encoding: chunked\r\n"
+def test_a_body_without_one_length_is_not_read(served, path, ends):
+    """Each of its pieces has a head of its own: one of sixty thousand pieces took a second of everybody's time."""
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n{ENDS[ends]}\r\n\r\n"
+    with connect(served) as connection:
+        connection.sendall(head.encode() + b"4\r\nwho=\r\n0\r\n\r\n")
+        told = said_by(connection)
+        assert told.startswith(b"HTTP/1.1 400")
+        assert b"must tell its length" in told
     with connect(served) as connection, suppress(OSError):
-        connection.sendall(f"{head}\r\n".encode())
+        connection.sendall(head.encode())
         for _ in range(60):
             connection.sendall(b"1\r\na\r\n" * 1000)
         assert closed_within(connection, 10)
-    few = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (b"who=", b"x&code", b"=y"))
-    with connect(served) as connection:
-        connection.sendall(f"{head}\r\n".encode() + few + b"0\r\n\r\n")  # as a proxy may send it
-        assert b"HTTP/1.1 40" in connection.recv(100)
     assert get(served) == 200
+
+
+def said_by(connection):
+    told = b""
+    with suppress(ConnectionResetError):
+        while chunk := connection.recv(4096):
+            told += chunk
+    return told
+
+
+BLANKS = 23_000 * b" "
+NO_HEADS = {
+    "control characters": [b"x:" + BLANKS + end for end in (b"\0", b"\x0b", b"\r", b"\x0c", b"\x7f")],
+    "at most": [b"x:" + 4 * BLANKS + b"y", b"x:" + 4 * BLANKS + b"\0", 5000 * b"a: b\r\n" + b"c: d"],
+}
+
+
+@pytest.mark.parametrize("why", NO_HEADS)
+def test_a_head_that_costs_too_much_is_not_read(served, why):
+    """h11 goes back at each blank before what no head may hold: 24 kB took a second, 120 kB half a minute, and heads
+    that came at once had no limit."""
+    began = time.process_time()
+    for line in NO_HEADS[why]:
+        with connect(served) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n\r\n")
+            told = said_by(connection)
+        assert told.startswith(b"HTTP/1.1 400")
+        assert why.encode() in told
+    assert time.process_time() - began < 2
+    with connect(served) as connection:
+        connection.sendall(
+            b"GET /health HTTP/1.1\r\nHost: localhost\r\nx:" + BLANKS + b"\xe9\r\nConnection: close\r\n\r\n"
+        )
+        assert said_by(connection).startswith(b"HTTP/1.1 200")
 
 
 def test_a_reply_that_nobody_reads_is_not_kept_for_ever(served, monkeypatch):
@@ -235,7 +275,7 @@ class Line:
 
     def __init__(self, protocol, address):
         self.protocol, self.address, self.said = protocol, address, b""
-        self.closing, self.aborted, self.reading = False, False, True
+        self.closing, self.aborted, self.reading, self.left = False, False, True, 0
         protocol.connection_made(self)
 
     def sends(self, data):
@@ -247,6 +287,9 @@ class Line:
 
     def write(self, data):
         self.said += data
+
+    def get_write_buffer_size(self):
+        return self.left
 
     def is_closing(self):
         return self.closing
@@ -362,22 +405,63 @@ def test_who_has_gone_keeps_nobody_waiting_and_nothing_of_a_request_is_lost(floo
     flooded(work)
 
 
+def test_a_reply_that_is_read_slowly_is_read_to_its_end(flooded):
+    """A download of 4 MB over 50 kB a second was cut after ten seconds: only an empty buffer began the time anew."""
+
+    async def work(line, served):
+        slow, deaf = line("198.51.100.1"), line("198.51.100.1")
+        for one in (slow, deaf):
+            one.protocol.seconds, one.left = 0.02, 4_000_000
+            one.sends(ASKED)
+            await turns(5)
+            one.protocol.pause_writing()
+        for _ in range(10):
+            slow.left -= 1000
+            await asyncio.sleep(0.02)
+        assert (slow.aborted, deaf.aborted) == (False, True)
+        assert slow.protocol in slow.protocol.others.unread  # and gives way all the same
+        await asyncio.sleep(0.1)
+        assert slow.aborted
+
+    flooded(work)
+
+
+def test_a_connection_that_was_reset_is_in_no_list(flooded):
+    """After the time for the next request it stood for a minute among those that give way, and made no room."""
+
+    async def work(line, served):
+        reset = line("198.51.100.1")
+        reset.protocol.timeout_keep_alive = 0.02
+        reset.sends(ASKED)
+        await turns(5)
+        reset.closing = True
+        reset.protocol.connection_lost(ConnectionResetError())
+        await asyncio.sleep(0.1)
+        others = reset.protocol.others
+        assert [*others.idle, *others.waiting, *others.unread] == []
+
+    flooded(work)
+
+
 @pytest.mark.parametrize("others", [0, 20])
-def test_nonsense_after_an_early_reply_ends_the_connection_at_once_or_in_a_later_turn(flooded, others):
+def test_what_fails_ends_the_connection_at_once_or_in_a_later_turn(flooded, others):
     """Nobody else would: in no list and without a timer it stood for ever, and kept all that came over it."""
+
+    def failing():
+        raise RuntimeError("a fault of ours")
 
     async def work(line, served):
         early = line("198.51.100.1")
-        early.sends(b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
-        await turns(5)
-        assert early.said.startswith(b"HTTP/1.1 204")
+        early.sends(ASKED[:20])
         crowd = [line("198.51.100.1") for _ in range(others)]
         for one in crowd:
             one.sends(ASKED)
-        early.sends(b"zz\r\n")
+        early.protocol.conn.next_event = failing
+        with suppress(RuntimeError):
+            early.sends(ASKED[20:])
         await turns(60)
-        assert early.closing
-        assert len(served) == 1 + others
+        assert early.aborted
+        assert len(served) == others
 
     flooded(work)
 

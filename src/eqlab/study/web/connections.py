@@ -1,9 +1,10 @@
 """A server's connections: none is held open for nothing, and nobody who asks without pause takes the others' time."""
 
 import asyncio
+import re
 import resource
 from collections import Counter, OrderedDict
-from typing import Any
+from typing import Any, NoReturn
 
 import h11  # which uvicorn's protocol is made of
 import uvicorn
@@ -11,10 +12,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eqlab.study.web.settings import address_of, network_of
 
-_MOST_PIECES = 500
-"""Of a body; one of 64 kB comes in fifty packets."""
 MOST_HEAD = 24 * 1024
 """Bytes of a request's head: the longest query and cookies that are taken, and half as much again."""
+_END_OF_HEAD = re.compile(rb"\n\r?\n")
+_IN_NO_HEAD = re.compile(rb"[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
+"""Characters at which h11 begins a line anew for each blank before them: one request of 120 kB took 30 s."""
 _MOST_AHEAD = 16 * 1024
 """Bytes that are read before their turn, and what came with them."""
 _SPARE = 128
@@ -127,17 +129,32 @@ def timed_protocol(head_seconds: float, connections: Connections) -> type["Timed
     return Own
 
 
-class _Pieces(h11.Connection):
-    """A body comes in so many pieces at most: taking one of sixty thousand single bytes apart took a second."""
+class _Requests(h11.Connection):
+    """Only what h11 reads in linear time comes to it: heads that are short enough, also where one comes at once, and of
+    nothing but text; and bodies that tell their length, since chunks have heads of their own."""
 
-    count = 0
+    refused = ""
+    """Why, in words."""
 
     def next_event(self) -> Any:
-        if self.count > _MOST_PIECES:
-            return h11.NEED_DATA
+        if self.their_state is h11.IDLE:
+            self._check_head()
         event = super().next_event()
-        self.count = self.count + isinstance(event, h11.Data) if not isinstance(event, h11.Request) else 0
+        if isinstance(event, h11.Request) and any(name == b"transfer-encoding" for name, _ in event.headers):
+            self._refuse("A body must tell its length (Content-Length), and come without Transfer-Encoding.")
         return event
+
+    def _check_head(self) -> None:
+        come, _ = self.trailing_data
+        end = _END_OF_HEAD.search(come, 0, MOST_HEAD)
+        if end is None and len(come) > MOST_HEAD:
+            self._refuse(f"A head has at most {MOST_HEAD} bytes.")
+        if end is not None and _IN_NO_HEAD.search(come, 0, end.end()):
+            self._refuse("A head has no control characters.")
+
+    def _refuse(self, why: str) -> NoReturn:
+        self.refused = why
+        raise h11.RemoteProtocolError(why)
 
 
 class TimedProtocol(H11Protocol):
@@ -155,7 +172,7 @@ class TimedProtocol(H11Protocol):
 
     def __init__(self, config: uvicorn.Config, *given: Any, **named: Any) -> None:
         super().__init__(config, *given, **named)
-        self.conn: _Pieces = _Pieces(h11.SERVER, config.h11_max_incomplete_event_size or MOST_HEAD)
+        self.conn: _Requests = _Requests(h11.SERVER, MOST_HEAD)
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -172,11 +189,10 @@ class TimedProtocol(H11Protocol):
         if not self.others.open[self.address]:
             del self.others.open[self.address]
             self.others.turns.forget(self.address)
-        self.others.idle.pop(self, None)
         self.others.turns.leave(self)
-        self._stop_waiting()
-        self._is_read()
         super().connection_lost(exc)
+        self._unset_keepalive_if_required()  # which uvicorn leaves where the other side has reset the connection
+        self._leave()
 
     def handle_events(self) -> None:
         """What has come is taken up in its turn; until then little more is read."""
@@ -199,14 +215,10 @@ class TimedProtocol(H11Protocol):
         self.flow.resume_reading()
         try:
             super().handle_events()
-        except Exception as error:
+        except Exception:
             self.drop()  # nobody else ends it: the event loop only writes down what fails in a later turn
-            if isinstance(error, h11.LocalProtocolError):  # nonsense after an early reply cannot be replied to
-                return
             raise
-        if self.conn.count > _MOST_PIECES:
-            self.drop()
-        elif self.cycle is not self._seen:  # a head is complete
+        if self.cycle is not self._seen:  # a head is complete
             self._seen = self.cycle
             self._stop_waiting()
             self._wait_for_body()
@@ -226,7 +238,7 @@ class TimedProtocol(H11Protocol):
         self._wait_for_reader()
 
     def send_400_response(self, msg: str) -> None:
-        super().send_400_response(msg)
+        super().send_400_response(self.conn.refused or msg)
         self._wait_for_reader()
 
     def shutdown(self) -> None:
@@ -236,7 +248,7 @@ class TimedProtocol(H11Protocol):
             self.drop()
 
     def pause_writing(self) -> None:
-        """Nobody reads what was sent; a few kilobytes a second are reading."""
+        """Nobody reads what was sent, or slowly."""
         super().pause_writing()
         self._wait_for_reader(self.seconds)
 
@@ -246,12 +258,23 @@ class TimedProtocol(H11Protocol):
         self._wait_for_reader()
 
     def _wait_for_reader(self, seconds: float | None = None) -> None:
-        """One that is closed stays until the last of its reply is read: at most for as long as six heads may take."""
+        """For as long as some of the reply goes away in every so many seconds; in as many as six heads may take, where
+        the connection is closed and stays for its last reply."""
         if seconds is None and not self.transport.is_closing():
             return
         self._is_read()
-        self._stuck = self.loop.call_later(seconds or 6 * self.seconds, self.drop)
+        self._look_later(seconds or 6 * self.seconds)
         self.others.unread[self] = None
+
+    def _look_later(self, seconds: float) -> None:
+        left = self.transport.get_write_buffer_size()
+        self._stuck = self.loop.call_later(seconds, self._look, seconds, left)
+
+    def _look(self, seconds: float, before: int) -> None:
+        if self.transport.get_write_buffer_size() < before:
+            self._look_later(seconds)
+        else:
+            self.drop()
 
     def _is_read(self) -> None:
         self.others.unread.pop(self, None)
@@ -260,10 +283,13 @@ class TimedProtocol(H11Protocol):
             self._stuck = None
 
     def drop(self) -> None:
+        self._leave()
+        self.transport.abort()  # also one that is closed, and waits for its reader
+
+    def _leave(self) -> None:
         self.others.idle.pop(self, None)
         self._stop_waiting()
         self._is_read()
-        self.transport.abort()  # also one that is closed, and waits for its reader
 
     def _wait(self) -> None:
         self._late = self.loop.call_later(self.seconds, self.drop)

@@ -122,9 +122,6 @@ class RequestGuard:
         if scope["query_string"].count(b"&") > self._settings.address_limit // _FIELD:
             return 431
         length = headers.get("content-length", "")
-        if length and "transfer-encoding" in headers:  # two ends of one body: a proxy may see the other
-            scope["eqlab_close"] = True
-            return 400
         if length and (not length.isdecimal() or int(length) > self._settings.body_limit):
             return 413
         if scope["method"] in _SAFE or scope["path"].startswith("/hooks/"):

@@ -13,7 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from eqlab.core.errors import UsageError
-from eqlab.study.web.connections import MOST_HEAD, Connections, most_connections, timed_protocol
+from eqlab.study.web.connections import Connections, most_connections, timed_protocol
 from eqlab.study.web.log import LOG_CONFIG
 from eqlab.study.web.settings import ServerSettings
 
@@ -55,7 +55,6 @@ def app_config(
         proxy_headers=False,  # the application does it, for the one proxy it was told of
         log_config=None if quiet else LOG_CONFIG,
         backlog=2048,
-        h11_max_incomplete_event_size=MOST_HEAD,
     )
 
 
