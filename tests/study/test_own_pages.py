@@ -183,6 +183,15 @@ def test_words_that_a_check_asks_for_are_no_signal(site):
     assert [(one.texts, one.repeated) for one in told] == [(4, 0), (4, 0)]
 
 
+@pytest.mark.parametrize("kind", ["reply", "rating"])
+def test_who_deletes_a_reply_that_others_may_rate_is_told_that_it_stays_there(site, kind):
+    """ "Your answers have been deleted", while raters read them on."""
+    served = site(kind, arms=()) if kind == "reply" else site(kind)
+    client, _ = begin(served, kind)
+    told = [client.get(f"/s/{kind}/stop"), client.post(f"/s/{kind}/stop", data={"what": "delete"})]
+    assert ["passed on to be rated" in page.text for page in told] == [kind == "reply"] * 2
+
+
 def test_who_goes_back_and_pastes_has_pasted(site):
     """Two words first, and then the machine's reply by Back: no flag, and the moderator's table had both."""
     served = site("reply", arms=(), top="limit = 2", tables="[options]\nleast_words = 2\n[checks]\nattention = 0\n")

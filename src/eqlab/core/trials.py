@@ -92,6 +92,10 @@ def to_json(trial: Trial) -> str:
         body["talk"] = [trial.talk, trial.turn]
     if trial.seat:
         body["seat"] = trial.seat
+    return _as_text(body)
+
+
+def _as_text(body: Mapping[str, Any]) -> str:
     return json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
@@ -118,6 +122,15 @@ def _kept(key: str, label: str, low: int, high: int, anchors: tuple[tuple[int, s
     """The same few scales in every order again and again: kept once, they are made and found faster."""
     labels = tuple((value, intern(name)) for value, name in anchors)
     return Scale(intern(key), intern(label), low, high, labels, reverse)
+
+
+def without(text: str, subject: str) -> str:
+    """This JSON, whose key no longer knows what a subject said. The trial keeps its id."""
+    body = json.loads(text)
+    for name, value in body["key"].items():
+        if isinstance(value, list):
+            body["key"][name] = [one for one in value if not isinstance(one, list) or one[:1] != [subject]]
+    return _as_text(body)
 
 
 def is_unchanged(trial_id: str, text: str) -> bool:

@@ -12,9 +12,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
 from eqlab.core.errors import StoreError
+from eqlab.core.forms import Writing
 from eqlab.core.moves import Move, Saved, Unknown, View
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
+from eqlab.core.trials import Trial
 from eqlab.store.engine import scrub
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
@@ -58,6 +60,8 @@ class ServedStudy:
         self.cleaner = cleaner or Cleaner(participation.store)
         self.design = participation.design
         self.study = participation.study
+        self.passes_on = any(_written(trial) for batch in self.design.batches for trial in batch.trials)
+        """Whether what people write is the outcome, which others may have been given to rate."""
         postgresql = participation.store.engine.dialect.name == "postgresql"
         self._writers = ThreadPoolExecutor(_WRITERS_POSTGRESQL if postgresql else 1, "eqlab-served-write")
         self._readers = ThreadPoolExecutor(_READERS, "eqlab-served-read")
@@ -118,6 +122,10 @@ class ServedStudy:
         self._writers.shutdown()
         self._readers.shutdown()
         self._exporter.shutdown()
+
+
+def _written(trial: Trial) -> bool:
+    return not trial.seat and any(isinstance(one, Writing) and one.long for one in trial.form.fields)
 
 
 class Cleaner:

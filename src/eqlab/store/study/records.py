@@ -12,7 +12,7 @@ from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import State, Unknown
 from eqlab.core.runs import PERSON, SIMULATED, is_simulated
-from eqlab.core.trials import Trial, from_json
+from eqlab.core.trials import Trial, from_json, without
 from eqlab.core.values import dataclass
 from eqlab.store.engine import (
     despite_deadlock,
@@ -290,6 +290,7 @@ def _delete(connection: Connection, participation: Participation, person: str) -
     # what it cost stays known; the id of a turn is a hash of what was said
     connection.execute(update(talk_calls).where(*mine).values(person=None, trial_id="", at=0.0))
     _forget_turns(connection, said)
+    _forget_ratings(connection, f"{PERSON}{person}")
     return gone
 
 
@@ -307,6 +308,13 @@ def _forget_turns(connection: Connection, said: list[str]) -> None:
         some = said[start : start + _CHUNK]
         others = set(connection.execute(select(planned.c.trial_id).where(planned.c.trial_id.in_(some))).scalars())
         connection.execute(delete(trials).where(trials.c.id.in_([one for one in some if one not in others])))
+
+
+def _forget_ratings(connection: Connection, subject: str) -> None:
+    """Judges that were calibrated against people have questions which tell how these rated."""
+    query = select(trials.c.id, trials.c.body).where(trials.c.body.contains(f'"{subject}"', autoescape=True))
+    for row in connection.execute(query).all():
+        connection.execute(update(trials).where(trials.c.id == row.id).values(body=without(row.body, subject)))
 
 
 def _tables(participation: Participation, person: str) -> list[tuple[str, Any, tuple[ColumnElement[bool], ...]]]:

@@ -335,7 +335,8 @@ async def ask_stop(request: Request) -> Response:
     view = await visit.look()
     end = end_of(view)
     returns = bool(visit.study.panel.person) and ending_of(visit.study, end.state, assigned=end.assigned) != "complete"
-    asked = visit.page("stop", ended=view.step is None, returns=returns, mark=visit.mark)
+    passes_on = visit.served.passes_on
+    asked = visit.page("stop", ended=view.step is None, returns=returns, mark=visit.mark, passes_on=passes_on)
     visit.remember_end(request, asked, end)  # now: the reply to a deletion may be lost, and then nobody knows them
     return asked
 
@@ -365,8 +366,8 @@ async def deleted(request: Request) -> Response:
     if found is None:
         return visit_of(request).to("page")
     end, person = found
-    told = _at_the_end(served.study, end.state, end.assigned)
-    reply = site.render.page("deleted", served.study.language, study=served.study, clean=end.clean, **told)
+    told = {"clean": end.clean, "passes_on": served.passes_on, **_at_the_end(served.study, end.state, end.assigned)}
+    reply = site.render.page("deleted", served.study.language, study=served.study, **told)
     site.cookies.set_end(reply, served.study.id, person, end, is_https(request))  # clean, another server may not know
     return reply
 
