@@ -37,8 +37,8 @@ def concordance(moods: npt.ArrayLike, kinds: npt.ArrayLike, units: Labels | None
     """P(mood of the better kind is higher), ties half, over all pairs of situations of two kinds (Mann & Whitney 1947;
     three ordered classes: Hand & Till 2001). Only the order of moods counts, so the default does not; the end of the
     scale does (`concordance_cap`). The variance is DeLong's (1988), summed within `units` (a person measured before
-    and after, or the situations of one factor; else each situation), Student's t on the logit. Perfect order has the
-    bound that the smallest kind allows."""
+    and after, the people of one situation, the situations of one factor; else each situation), Student's t on the logit
+    with the units of the smallest kind. Perfect order has the bound that these allow."""
     values, kind = np.asarray(moods, dtype=float), np.asarray(kinds, dtype=int)
     if values.shape != kind.shape or not np.isin(kind, (0, 1, 2)).all():
         raise UsageError("A concordance needs one kind (0 bad, 1 neutral, 2 good) for every mood.")
@@ -50,7 +50,7 @@ def concordance(moods: npt.ArrayLike, kinds: npt.ArrayLike, units: Labels | None
         area, pull = _area(values, kind, low, high)
         pulls.append(pull)
         found.append(area)
-    sizes = np.array([int((kind == one).sum()) for one in (0, 1, 2)])
+    sizes = np.array([len(np.unique(unit[kind == one])) for one in (0, 1, 2)])
     names = ("neutral above bad", "good above neutral", "good above bad")
     estimates = [
         _shares(name, area, pull, unit, int(min(sizes[list(pair)])))

@@ -15,7 +15,7 @@ It is capped by the scale: a subject whose default is the best possible mood can
 (docs/evidence/alignment.md)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import structs
@@ -23,7 +23,16 @@ from msgspec import structs
 from eqlab.analysis import moods
 from eqlab.analysis.clusters import cluster_means, item_agreement, score_variation
 from eqlab.analysis.intervals import FEWEST, proportion_estimate
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, FACTOR_ROWS, KINDS, FloatArray, IntArray, Kind, Measures
+from eqlab.benchmarks.emotionbench.measures import (
+    DEFAULT,
+    FACTOR_ROWS,
+    KINDS,
+    FloatArray,
+    IntArray,
+    Kind,
+    MeasurePlace,
+    Measures,
+)
 from eqlab.benchmarks.emotionbench.score import Administration
 from eqlab.core.grouping import grouped
 from eqlab.core.results import Estimate, Norms, Table
@@ -117,7 +126,7 @@ def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumb
     """From the change of mood by place (which has the order of the moods themselves)."""
     places = list(changes)
     values, kinds = _moods(measures, changes)
-    order = _order(measures, places, values, kinds)
+    order = concordance_of(measures.places, places, values, kinds)
     headline = structs.replace(order.all, name=NAME)
     mood = mood_of(measures)
     default = mood[~np.isnan(mood) & (measures.where == DEFAULT)]
@@ -127,7 +136,7 @@ def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumb
     points = [] if headline.value is None else moods.concordance_points(values, kinds).tolist()
     negative = [place for place in places if measures.places[place].kind == "negative"]
     ours = [changes[place] for place in negative]
-    factors = [_factor(measures, place) for place in negative]
+    factors = [_factor(measures.places[place]) for place in negative]
     theirs, their_factors = people_with(PEOPLE_MOODS)
     profile = moods.profile(ours, factors, theirs, their_factors)
     movement, people = moods.movement(ours, factors, theirs, their_factors)
@@ -142,19 +151,24 @@ def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumb
     )
 
 
-def _order(measures: Measures, places: Sequence[int], values: FloatArray, kinds: IntArray) -> moods.Concordance:
-    """Situations of one factor are alike and count as one unit, where there are enough factors to tell; controls have
-    none. n stays the number of situations."""
-    alike = [_factor(measures, place) if kind == 0 else place for place, kind in zip(places, kinds, strict=True)]
+def concordance_of(
+    places: Sequence[MeasurePlace], where: Sequence[int], values: FloatArray, kinds: IntArray
+) -> moods.Concordance:
+    """Of values and the place of each. Situations of one factor are alike and count as one unit, where there are enough
+    factors to tell; controls have none. n is the number of values."""
+    alike = [_factor(places[place]) if kind == 0 else place for place, kind in zip(where, kinds, strict=True)]
     factors = len({one for one, kind in zip(alike, kinds, strict=True) if kind == 0})
-    concordance = moods.concordance(values, kinds, alike if factors >= FEWEST else None)
+    concordance = moods.concordance(values, kinds, alike if factors >= FEWEST else where)
     every = (concordance.all, concordance.neutral_above_bad, concordance.good_above_neutral, concordance.good_above_bad)
-    return moods.Concordance(*(structs.replace(estimate, n=len(places)) for estimate in every))
+    return moods.Concordance(*(structs.replace(estimate, n=len(where)) for estimate in every))
 
 
 def _moods(measures: Measures, changes: Mapping[int, float]) -> tuple[FloatArray, IntArray]:
-    values = np.array(list(changes.values()), dtype=float)
-    return values, np.array([KINDS.index(measures.places[place].kind) for place in changes], dtype=int)
+    return np.array(list(changes.values()), dtype=float), kinds_of(measures.places, changes)
+
+
+def kinds_of(places: Sequence[MeasurePlace], where: Iterable[int]) -> IntArray:
+    return np.array([KINDS.index(places[place].kind) for place in where], dtype=int)
 
 
 def beside_people(numbers: ThreeNumbers, who: str = "subject") -> Table:
@@ -202,9 +216,8 @@ CAPPED = (
 )
 
 
-def _factor(measures: Measures, place: int) -> str:
-    where = measures.places[place]
-    return f"{where.emotion}-{where.factor_index}"
+def _factor(place: MeasurePlace) -> str:
+    return f"{place.emotion}-{place.factor_index}"
 
 
 def people_with(figures: Mapping[str, Sequence[Figures]]) -> tuple[list[float], list[str]]:

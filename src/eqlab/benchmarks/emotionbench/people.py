@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
-from eqlab.analysis.clusters import cluster_means
-from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate, t_bounds
-from eqlab.analysis.moods import concordance
-from eqlab.analysis.two_samples import describe, hedges_g, paired_comparison
+from eqlab.analysis.arrays import count_levels
+from eqlab.analysis.clusters import cluster_means, crossed_mean
+from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
+from eqlab.analysis.two_samples import describe, hedges_g, two_sided
 from eqlab.benchmarks.common.outcome import count_outcomes, is_valid, pages_not_answered
 from eqlab.benchmarks.emotionbench import tables
 from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions
@@ -34,6 +34,8 @@ from eqlab.benchmarks.emotionbench.moods import (
     ThreeNumbers,
     align,
     beside_people,
+    concordance_of,
+    kinds_of,
     mood_changes,
     norms_of_movement,
     three_numbers,
@@ -54,9 +56,9 @@ from eqlab.benchmarks.emotionbench.views import (
     Norms,
     PeopleAgreement,
     agreement,
-    by_factor,
     mean_gaps,
     people_cells,
+    units_of,
     with_holm,
 )
 from eqlab.core.benchmark import Scored
@@ -130,8 +132,8 @@ def _mean(given: Sequence[Administration], name: str) -> float:
 
 
 def paired_changes(paired: Paired) -> list[MoodChange]:
-    """Every group's mean change within person on every score: persons are the units, interval and test are Student's
-    for pairs; Holm's family is all factor cells together."""
+    """Every group's mean change within person on every score, for other people and other situations than these: both
+    are clusters, situations by their units. Holm's family is all factor cells together."""
     every = groups(paired.people.places)
     return with_holm(_change(paired, name, group) for name in paired.people.before for group in every)
 
@@ -139,20 +141,21 @@ def paired_changes(paired: Paired) -> list[MoodChange]:
 def _change(paired: Paired, subscale: str, group: MeasureGroup) -> MoodChange:
     every = paired.people.change(subscale)
     rows = group.rows(paired.people.where) & ~np.isnan(every)
-    per_person = cluster_means(every[rows], paired.person[rows]) if rows.any() else every[rows]
-    test = paired_comparison(per_person)
+    situations, which = np.unique(paired.people.where[rows], return_inverse=True)
+    unit = units_of([paired.people.places[situation] for situation in situations])[which]
+    change = crossed_mean(f"change in {subscale}", every[rows], paired.person[rows].tolist(), unit.tolist())
+    df = min(change.n, count_levels(unit)) - 1 if change.low is not None else None
     before, after = describe(paired.people.before[subscale][rows]), describe(paired.people.after[subscale][rows])
-    estimate = mean_estimate(f"change in {subscale}", list(per_person), digits=1)
     return MoodChange(
         subscale,
         group,
-        n_situations=len(np.unique(paired.people.where[rows])),
-        n=len(per_person),
+        n_situations=len(situations),
+        n=change.n,
         default=before,
-        change=structs.replace(estimate, of="people"),
+        change=structs.replace(change, digits=1),
         effect=hedges_g(after, before) if before.n > 1 else None,
-        df=test.df,
-        p=test.p,
+        df=df,
+        p=two_sided(change.value / change.se, df) if df and change.value is not None and change.se else None,
     )
 
 
@@ -223,7 +226,10 @@ def _headline(instrument: str, paired: Paired, changes: Sequence[MoodChange], th
     if instrument != "PANAS":
         return scale_headline(instrument, changes)
     whole = [change.change for change in changes if change.level == "overall" and change.subscale == NEGATIVE]
-    note = "no concordance: it needs negative, neutral and positive situations; the interval is over people"
+    note = (
+        "no concordance: it needs negative, neutral and positive situations; the interval is over people and "
+        "situations alike"
+    )
     nothing = Estimate(f"change in {NEGATIVE}", None, 0, digits=1, of="people")
     return structs.replace(whole[0] if whole else nothing, note=note)
 
@@ -244,7 +250,7 @@ def _estimates(
     if three:
         yield from (estimate for estimate in three.estimates if estimate.value is not None)
     if aligned and aligned.headline.value is not None:
-        yield structs.replace(_one_by_one(found), of="people")
+        yield _one_by_one(found)
         yield old_number(aligned)
         for kind in KINDS:
             share = aligned.shares[kind]
@@ -272,11 +278,12 @@ def _estimates(
 
 
 def _one_by_one(found: Paired) -> Estimate:
-    """The concordance of every person's own change in place of the situation's mean; a person is one unit."""
+    """The concordance of every person's own change in place of the situation's mean; its units are the headline's."""
     mood = found.people.change(POSITIVE) - found.people.change(NEGATIVE)
-    kinds = [KINDS.index(found.people.places[place].kind) for place in found.people.where.tolist()]
+    places, where = found.people.places, found.people.where.tolist()
+    every = concordance_of(places, where, mood, kinds_of(places, where)).all
     note = "each person's own change; one person is noisier than the mean of several"
-    return structs.replace(concordance(mood, kinds, found.person).all, name="Concordance of single people", note=note)
+    return structs.replace(every, name="Concordance of single people", n=found.n_people, note=note, of="people")
 
 
 def _tables(
@@ -361,7 +368,6 @@ def _views(paired: Paired, changes: Sequence[MoodChange], agreements: Sequence[P
     """As published, honest, against the published people: side by side for every cell."""
     published = {cell.key: cell for name in paired.people.before for cell in people_cells(paired.people, name)}
     gaps = tables.gaps_by_cell(agreements)
-    by_situation = _situation_means(paired)
     return Table(
         "Views of every cell",
         (
@@ -373,7 +379,7 @@ def _views(paired: Paired, changes: Sequence[MoodChange], agreements: Sequence[P
                 Column("p_published", "p (as published)", "p"),
                 Column("p_holm", "honest: p after Holm", "p"),
             ),
-            *("Hedges' g", "honest: situations as units", f"against {tables.OTHERS}: difference"),
+            *("Hedges' g", "honest: change", f"against {tables.OTHERS}: difference"),
             f"within ±{MARGIN:g} of them",
         ),
         tuple(
@@ -385,34 +391,14 @@ def _views(paired: Paired, changes: Sequence[MoodChange], agreements: Sequence[P
                 published[change.key].comparison.p,
                 change.p_holm,
                 change.effect,
-                by_situation[change.key],
+                change.change,
                 *tables.beside(gaps.get(change.key)),
             )
             for change in changes
         ),
-        "As published: paired t-test over persons, arrow at p ≤ 0.01. Honest: Holm over all factor cells; and the mean "
-        "of the situations' means with situations as units (of several factors: factors), which holds for other "
-        "situations of the kind too.",
+        "As published: paired t-test over persons, arrow at p ≤ 0.01. Honest: over people and situations (of several "
+        "factors: factors) alike, which holds for other situations of the kind too; Holm over all factor cells.",
     )
-
-
-def _situation_means(paired: Paired) -> Mapping[tuple[str, str, str, str], Estimate]:
-    """Per cell the mean of the situations' mean changes, with Student's interval over situations, or over factors where
-    there are several."""
-    estimates: dict[tuple[str, str, str, str], Estimate] = {}
-    for name in paired.people.before:
-        every = paired.people.change(name)
-        for group in groups(paired.people.places):
-            rows = group.rows(paired.people.where) & ~np.isnan(every)
-            means = cluster_means(every[rows], paired.people.where[rows]) if rows.any() else every[rows]
-            estimate = mean_estimate(f"change in {name}", list(means), digits=1)
-            units = by_factor(paired.people.places, paired.people.where[rows], means)
-            if estimate.low is not None and units.n < len(means) and units.mean is not None and units.sd is not None:
-                se = units.sd / units.n**0.5
-                low, high = t_bounds(units.mean, se, units.n - 1)
-                estimate = structs.replace(estimate, se=se, low=low, high=high)
-            estimates[name, group.level, group.emotion, group.factor] = structs.replace(estimate, of="situations")
-    return estimates
 
 
 def _alike(paired: Paired) -> Table | None:
@@ -423,8 +409,8 @@ def _alike(paired: Paired) -> Table | None:
         "How alike people's changes in one situation are",
         ("scale", "people", "situations", "ICC(1)", "design effect"),
         table.rows,
-        "A design effect of 1 means: all situations move people alike. The larger it is, the less do intervals "
-        "over people hold for other situations; those with situations as units do.",
+        "A design effect of 1 means: all situations move people alike. The larger it is, the less would intervals "
+        "over people alone hold for other situations.",
     )
 
 

@@ -52,7 +52,10 @@ def profile(changes: Sequence[MoodChange], norms: Norms | None, *, of_people: bo
     for name in names:
         columns += [f"change in {name}", f"{others}: {name}"] if norms else [f"change in {name}"]
     if of_people:
-        note = "Mean change within person, from the default measure to that in the situation; persons are the units."
+        note = (
+            "Mean change within person, from the default measure to that in the situation. Intervals are over people "
+            "and situations alike, and over people and factors, whose situations are alike, of an emotion and of all."
+        )
         missing = f" The {OTHERS} are not shown: the study was planned without the published data."
     else:
         note = (

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from eqlab.analysis.arrays import codes
+from eqlab.analysis.arrays import Ints, codes, count_levels
 from eqlab.analysis.clusters import Clustering, cluster_means, clustering
 from eqlab.analysis.correlation import pearson, split_half
 from eqlab.analysis.intervals import mean_estimate, t_bounds
@@ -180,16 +180,22 @@ def _evoked(measures: Measures, subscale: str, group: MeasureGroup | None = None
     return scores[rows], measures.where[rows]
 
 
+def units_of(places: Sequence[MeasurePlace]) -> Ints:
+    """Of each situation the number of its unit: its factor, whose situations are alike, or itself where all are of one
+    factor; a control is one by itself."""
+    factor = codes([(place.emotion, place.factor_index) if place.kind == "negative" else place for place in places])
+    return factor if factor.max(initial=0) else np.arange(len(places))
+
+
 def by_factor(places: Sequence[MeasurePlace], where: IntArray, means: FloatArray) -> Sample:
-    """The mean of the situations' means with the error that whole factors give it, whose situations are alike: an SD
-    that makes SD/√factors the error clustered by factor (Liang & Zeger 1986). Situations of one factor: their own."""
+    """The mean of the situations' means with the error that whole units give it: an SD that makes SD/√units the error
+    clustered by unit (Liang & Zeger 1986)."""
     situations = describe(means)
-    asked = [places[place] for place in np.unique(where)]
-    factor = codes([(place.emotion, place.factor_index) if place.kind == "negative" else place for place in asked])
-    count = int(factor.max(initial=-1)) + 1
+    unit = units_of([places[place] for place in np.unique(where)])
+    count = count_levels(unit)
     if count < 2 or situations.mean is None:
         return situations
-    pulls = np.bincount(factor, means - situations.mean) / len(means)
+    pulls = np.bincount(unit, means - situations.mean) / len(means)
     error = float((pulls**2).sum()) * count / (count - 1)
     return Sample(count, situations.mean, (error * count) ** 0.5)
 
@@ -197,7 +203,7 @@ def by_factor(places: Sequence[MeasurePlace], where: IntArray, means: FloatArray
 def _change(measures: Measures, subscale: str, group: MeasureGroup, default: Sample) -> MoodChange:
     scores, where = _evoked(measures, subscale, group)
     means = cluster_means(scores, where) if len(scores) else scores
-    units = describe(means) if group.level == "factor" else by_factor(measures.places, where, means)
+    units = by_factor(measures.places, where, means)
     test = welch_comparison(units, default)
     low, high = (None, None)
     if test.difference is not None and test.se is not None and test.df is not None:
