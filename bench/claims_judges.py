@@ -106,6 +106,42 @@ def _flagged(one: Any) -> bool:
     return one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
 
 
+def worths(times: int) -> None:
+    """Three judges, 96 prompts, two arms, and people who differ in severity (SD .4) and err by .6, as the judges do:
+    the effective number of judges by errors against people."""
+    from eqlab.analysis.panel import PanelRatings, effective_judges
+
+    prompt, arm = (one.ravel() for one in np.indices((96, 2)))
+    names = [f"p{one}" for one in prompt], [f"a{one}" for one in arm], ["x", "y", "z"]
+    rows = Rows()
+    for shared in (0.0, 0.5):
+        expected = 3 / (1 + 2 * shared)
+        for crowd, raters in ((60, 1), (60, 2), (60, 3), (60, 10), (1000, 1000), (3, 3)):
+            random = np.random.default_rng(raters)
+            before, after, told, held = [], [], 0, 0
+            for _ in range(times):
+                level = random.normal(0, 0.5, 96)[prompt] + 0.3 * arm + random.normal(0, 0.4, len(prompt))
+                errors = np.sqrt(shared) * random.normal(0, 0.6, (len(prompt), 1))
+                errors = errors + np.sqrt(1 - shared) * random.normal(0, 0.6, (len(prompt), 3))
+                world = PanelRatings(level[:, None] + errors, *names)
+                people = level[:, None] + random.normal(0, 0.4, crowd) + random.normal(0, 0.6, (len(prompt), crowd))
+                people[random.random(people.shape).argsort(axis=1) >= raters] = np.nan
+                mean = np.nanmean(people, axis=1)
+                before.append(effective_judges(world, np.column_stack([mean, mean]), draws=1).value or 0.0)
+                one = effective_judges(world, people, draws=300)
+                if one.value is not None and one.low is not None and one.high is not None:
+                    after.append(one.value)
+                    told += 1
+                    held += one.low <= expected <= one.high
+            rows.append((expected, raters, crowd, f"{np.mean(before):.2f}", f"{np.mean(after):.2f}" if told else "–",
+                         share(held, told) if told else "– (told without people)"))  # fmt: skip
+    show(
+        f"The effective number of three judges, by errors against people, {times} panels a row",
+        ("true", "people a reply", "of", "their noise as shared error (before)", "told", "held"),
+        rows,
+    )
+
+
 def duels(times: int) -> None:
     """One judge, two arms that are equally good, both orders; how often it 'prefers' one."""
     from eqlab.analysis.bootstrap import interval
@@ -141,5 +177,6 @@ def _points(random: Random, level: float, ties: float) -> float:
 JUDGES: dict[str, tuple[Callable[[int], None], int]] = {
     "panels": (panels, 1000),
     "selves": (selves, 1000),
+    "worths": (worths, 200),
     "duels": (duels, 2000),
 }

@@ -3,6 +3,7 @@ baselines, where among people, items needed, what a third score leaves, equal le
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -319,6 +320,51 @@ def emotions(times: int) -> None:
     )
 
 
+def evoked(times: int) -> None:
+    """People with one situation each, who differ as those of the published study: changes of all, of an emotion with
+    its six factors and of a factor with its three situations. A factor stays, the others are drawn anew each time."""
+    from itertools import product
+
+    from eqlab.analysis.intervals import mean_estimate
+    from eqlab.benchmarks.emotionbench.measures import MeasurePlace, People
+    from eqlab.benchmarks.emotionbench.people import Paired, paired_changes
+    from eqlab.benchmarks.emotionbench.study import SD_PEOPLE, SD_SITUATIONS
+
+    cells = (("overall", "Overall", ""), ("emotion", "Anger", ""), ("factor", "Anger", "f0"))
+    places = tuple(
+        MeasurePlace(emotion, factor, f"f{factor}", f"{emotion}-{factor}-{number}")
+        for emotion, factor, number in product(("Anger", "Fear", "Guilt", "Jealousy"), range(6), range(3))
+    )
+    rows = Rows()
+    for alike in (0.0, 0.3):
+        for each in (1, 3, 9):
+            random = np.random.default_rng(each)
+            where = np.repeat(np.arange(len(places)), each)
+            who, zero = np.arange(len(where)), np.zeros(len(where))
+            plain, held = 0, [0, 0, 0]
+            for _ in range(times):
+                factor = random.normal(0, SD_SITUATIONS * math.sqrt(alike), len(places) // 3)
+                place = np.repeat(factor, 3) + random.normal(0, SD_SITUATIONS * math.sqrt(1 - alike), len(places))
+                change = 5 + place[where] + random.normal(0, SD_PEOPLE, len(where))
+                people = People(places, where, {"m": zero}, {"m": change})
+                found = {one.key: one.change for one in paired_changes(Paired(people, who, len(who), len(who), 0, 0))}
+                alone = mean_estimate("m", change.tolist())
+                plain += _holds(alone, 5)
+                for at, (cell, truth) in enumerate(zip(cells, (5, 5, 5 + factor[0]), strict=True)):
+                    held[at] += _holds(found["m", *cell], truth)
+            rows.append((alike, each, share(plain, times), *(share(own, times) for own in held)))
+    show(
+        f"Evoked studies, mean changes: how often the interval holds, {times} studies a row",
+        ("likeness within a factor (ICC)", "people a situation", "all, people alone (before)", "all", "an emotion",
+         "a factor"),
+        rows,
+    )  # fmt: skip
+
+
+def _holds(found: Any, truth: float) -> bool:
+    return found.low is not None and bool(found.low <= truth <= found.high)
+
+
 def steps(times: int) -> None:
     """Versions of equal skill one after the other (`view`, trend): how often some step is called clear."""
     from types import SimpleNamespace
@@ -433,6 +479,7 @@ REST: Mapping[str, tuple[Callable[[int], None], int]] = {
     "drifts": (drifts, 400),
     "scales": (scales, 200),
     "emotions": (emotions, 2000),
+    "evoked": (evoked, 1000),
     "steps": (steps, 400),
     "memories": (memories, 200),
     "universes": (universes, 1000),

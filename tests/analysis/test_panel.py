@@ -119,7 +119,7 @@ def test_the_disputed_reply_is_found():
 def test_effective_judges_are_counted_from_their_errors():
     for shared, expected in ((0.0, 6.0), (0.5, 6 / 3.5), (0.9, 6 / 5.5)):
         ratings, quality = panel(6, prompts=600, judges=6, severity=(0.5, -0.5), shared=shared)
-        found = effective_judges(ratings, quality, draws=200)
+        found = effective_judges(ratings, np.column_stack([quality, quality]), draws=200)
         assert found.value == pytest.approx(expected, rel=0.08)
         assert found.low <= expected * 1.02
         assert found.high >= expected * 0.98
@@ -129,10 +129,37 @@ def test_effective_judges_are_counted_from_their_errors():
 
 def test_without_people_agreement_counts_as_shared_error():
     ratings, quality = panel(7, prompts=400, judges=6, shared=0.3)
-    least, true = effective_judges(ratings, draws=100), effective_judges(ratings, quality, draws=100)
+    least = effective_judges(ratings, draws=100)
+    true = effective_judges(ratings, np.column_stack([quality, quality]), draws=100)
     assert least.value <= true.value
     assert least.of == "ratings"
     assert effective_judges(panel(8, prompts=3)[0]).value is None
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.5])
+@pytest.mark.parametrize(("raters", "everybody_rates_all"), [(2, False), (10, False), (3, True)])
+def test_what_people_err_by_themselves_is_no_error_that_judges_share(shared, raters, everybody_rates_all):
+    """Few people a reply, each with a severity of their own: as an error of the judges it made one judge of three."""
+    hits, values, expected = 0, [], 3 / (1 + 2 * shared)
+    for seed in range(200):
+        ratings, quality = panel(seed, subjects=2, prompts=60, shared=shared)
+        random = np.random.default_rng(seed)
+        severity = random.normal(0, 0.6, raters if everybody_rates_all else 40)
+        people = quality[:, None] + severity + random.normal(0, 0.8, (len(quality), len(severity)))
+        people[random.random(people.shape).argsort(axis=1) >= raters] = np.nan
+        found = effective_judges(ratings, people, draws=150)
+        values.append(found.value)
+        hits += found.low <= expected <= found.high
+    assert hits / 200 >= 0.92
+    assert np.median(values) == pytest.approx(expected, rel=0.1)
+
+
+def test_one_rating_of_a_reply_does_not_tell_what_people_err():
+    ratings, quality = panel(9)
+    people = np.column_stack([quality, np.full(len(quality), np.nan)])
+    assert effective_judges(ratings, people).value is None
+    people[:40, 1] = quality[:40]  # of ten prompts
+    assert effective_judges(ratings, people, draws=100).prompts == 10
 
 
 def test_alpha_equals_the_formula_for_units():

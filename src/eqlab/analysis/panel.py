@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.agreement import ordinal_alpha, tables_agreement
-from eqlab.analysis.arrays import Floats, Ints, codes
+from eqlab.analysis.arrays import Floats, Ints, codes, count_levels
 from eqlab.analysis.bootstrap import Interval
 from eqlab.analysis.intervals import FEWEST, t_bounds
 from eqlab.analysis.pairwise import Pairwise, pairwise
@@ -301,22 +301,24 @@ class Effective:
 
 
 def effective_judges(
-    ratings: PanelRatings, people: npt.ArrayLike | None = None, draws: int = DRAWS, seed: int = 0
+    ratings: PanelRatings, people: Floats | None = None, draws: int = DRAWS, seed: int = 0
 ) -> Effective:
     """J_eff = mean variance of a judge's error ÷ variance of the panel's mean error = J / (1 + (J − 1)·r̄) for equal
-    variances (Kish 1965). A judge's error is its rating minus people's (`people`: one value per reply, NaN where there
-    is none), or, without people, minus the mean of its ratings of that subject; severities do not count. Only replies
-    that all judges rated are used."""
+    variances (Kish 1965). A judge's error is its rating minus the mean of people's (`people`: replies × people, NaN
+    where one did not rate), or, without people, minus the mean of its ratings of that subject; severities do not count.
+    Only replies that all judges rated are used, and at least two people: what their mean errs by itself would be an
+    error that all judges share, and is taken out of every covariance (`_noise`)."""
     values = ratings.values
     judges = values.shape[1]
     of: Literal["errors", "ratings"] = "ratings" if people is None else "errors"
     if people is None:
         errors = _within(values, codes(ratings.subjects))
     else:
-        errors = values - np.asarray(people, dtype=float)[:, None]
+        count = np.isfinite(people).sum(axis=1, keepdims=True)
+        errors = values - np.where(count > 1, np.nansum(people, axis=1, keepdims=True) / np.maximum(count, 1), np.nan)
     full = np.asarray(np.isfinite(errors).all(axis=1))
     errors, prompt = errors[full], codes([p for p, kept in zip(ratings.prompts, full.tolist(), strict=True) if kept])
-    units = int(prompt.max()) + 1 if len(prompt) else 0
+    units = count_levels(prompt)
     if judges < 2 or units < FEWEST:
         return Effective(judges, None, None, None, None, units, of)
     # by prompt: count, sums and products, from which any weighting gives the covariance
@@ -324,12 +326,22 @@ def effective_judges(
     sums, products = np.zeros((units, judges)), np.zeros((units, judges, judges))
     np.add.at(sums, prompt, errors)
     np.add.at(products, prompt, errors[:, :, None] * errors[:, None, :])
-    value, correlation = _worth(counts.sum(), sums.sum(axis=0), products.sum(axis=0))
+    leanings = np.zeros((units, 0))
+    if people is not None:
+        noise, leaning = _noise(people[full])
+        np.add.at(products, prompt, -noise[:, None, None])
+        leanings = np.zeros((units, leaning.shape[1]))
+        np.add.at(leanings, prompt, leaning)
+
+    def worth(weight: Floats) -> tuple[float | None, float | None]:
+        n, lean = float(weight @ counts), weight @ leanings
+        mean = weight @ sums / n
+        covariance = np.tensordot(weight, products, 1) / n - np.outer(mean, mean) + float(lean @ lean) / n**2
+        return _worth(covariance)
+
+    value, correlation = worth(np.ones(units))
     chosen = np.random.default_rng(seed).integers(0, units, size=(draws, units))
-    drawn = []
-    for pick in chosen:
-        weight = np.bincount(pick, minlength=units).astype(float)
-        drawn.append(_worth(weight @ counts, weight @ sums, np.tensordot(weight, products, 1))[0])
+    drawn = [worth(np.bincount(pick, minlength=units).astype(float))[0] for pick in chosen]
     usable = np.array([one for one in drawn if one is not None])
     if value is None or len(usable) < 100:
         return Effective(judges, value, None, None, correlation, units, of)
@@ -337,16 +349,26 @@ def effective_judges(
     return Effective(judges, value, float(low), float(high), correlation, units, of)
 
 
-def _worth(n: float, sums: Floats, products: Floats) -> tuple[float | None, float | None]:
-    covariance = products / n - np.outer(sums, sums) / n**2
-    judges = len(sums)
+def _noise(people: Floats) -> tuple[Floats, Floats]:
+    """By reply the variance s²/k of the mean of its k ratings; and by reply and person what that person's leaning adds
+    to all replies' sum. Who leans one way on every reply moves all replies alike, which is no noise between them: the
+    squares of these sums, one per person, are the variance of the grand mean, clustered by person."""
+    known = np.isfinite(people)
+    count = known.sum(axis=1, keepdims=True)
+    rest = np.where(known, people - np.nansum(people, axis=1, keepdims=True) / count, 0.0)
+    return (rest**2).sum(axis=1) / (count * (count - 1))[:, 0], rest / np.sqrt(count * (count - 1))
+
+
+def _worth(covariance: Floats) -> tuple[float | None, float | None]:
+    """The number, and the mean correlation of two judges. Where no shared error is left, it is all of them."""
+    judges = len(covariance)
     own, panel = float(np.trace(covariance)) / judges, float(covariance.sum()) / judges**2
-    if own <= 1e-12 or panel <= 1e-12 * own:
+    if own <= 1e-12:
         return None, None
     spread = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     correlation = covariance / np.outer(spread, spread)
     mean = (float(correlation.sum()) - judges) / (judges * (judges - 1))
-    return min(float(judges), own / panel), mean
+    return own / max(panel, own / judges), mean
 
 
 def _within(values: Floats, group: npt.NDArray[np.intp]) -> Floats:

@@ -297,7 +297,7 @@ def _as_a_panel(ratings: Ratings, who: Raters) -> Table:
     names = [MODEL_NAMES.get(rater, rater) for rater in who]
     whole = PanelRatings(np.column_stack(list(overall.values())), list(map(str, range(talks))), [_ARM] * talks, names)
     others = [rater for rater in who if rater not in EXPERTS]
-    people = np.mean([overall[expert] for expert in EXPERTS], axis=0)
+    people = np.column_stack([overall[expert] for expert in EXPERTS])
 
     def worth(left_out: str = "") -> Estimate:
         kept = [rater for rater in others if rater != left_out]

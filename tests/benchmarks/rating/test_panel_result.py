@@ -12,11 +12,11 @@ from eqlab.core.benchmark import ReplyRow
 ARMS = ("gpt-4o", "llama-3")
 
 
-def ratings(judge, rate, model=None, prompts=30, arms=ARMS):
+def ratings(judge, rate, model=None, prompts=30, arms=ARMS, people=lambda number, arm: ()):
     found = []
     for number in range(prompts):
         for arm in arms:
-            trial = single(ReplyRow(arm, f"p{number}", f"reply {number} of {arm}"))
+            trial = single(ReplyRow(arm, f"p{number}", f"reply {number} of {arm}", human=people(number, arm)))
             value = rate(number, arm)
             if value is None:
                 continue
@@ -67,6 +67,24 @@ def test_copies_of_one_judge_are_worth_one():
         {name: ratings(name, quality(2)(shift, 0.9)) for name, shift in (("a", 0), ("b", 0.1), ("c", 0.2))}
     )
     assert table(apart, "What the panel is worth").rows[0][1].value > 1.2
+
+
+@pytest.mark.parametrize(("raters", "said"), [(0, "at least"), (1, "at least"), (3, "of errors against people")])
+def test_judges_who_err_by_themselves_are_three_however_few_people_rated_each_reply(raters, said):
+    """Ratings by lot: what people err by themselves had made them 1.5 where each reply had one rating."""
+    lots = np.random.default_rng(4)
+    human = {
+        (n, arm): [(f"{n}{arm}{k}", int(lots.integers(1, 4))) for k in range(raters)] for n in range(96) for arm in ARMS
+    }
+    given = {
+        name: ratings(
+            name, lambda n, arm: int(lots.integers(1, 4)), None, 96, people=lambda n, arm: tuple(human[n, arm])
+        )
+        for name in "abc"
+    }
+    worth = table(panel_result(given), "What the panel is worth").rows[0]
+    assert worth[1].value > 2.5
+    assert said in worth[2]
 
 
 def test_liking_for_ones_own_is_seen_and_the_order_hangs_on_it():

@@ -4,11 +4,12 @@ Under a rubric the panel pools all scales together, then every scale by itself; 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 from msgspec import structs
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.panel import (
     Differences,
@@ -30,6 +31,7 @@ from eqlab.benchmarks.rating.trials import RATING, RatingOptions
 from eqlab.core import answers
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Scale
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import POINTS, Estimate, ItemScore, OfOthers, Result, Table, whiskers
 from eqlab.core.values import dataclass
@@ -218,10 +220,17 @@ def _panel(
     return Panel(values, [prompt for prompt, _ in replies], [arm for _, arm in replies], list(given))
 
 
-def _people(replies: Mapping[Reply, RatedReply], measure: Measure) -> list[float] | None:
-    """People's mean rating of each reply; None unless all have one."""
-    rated = [[value for _, value in measure.people(reply)] for reply in replies.values()]
-    return [float(np.mean(values)) for values in rated] if all(rated) else None
+def _people(replies: Mapping[Reply, RatedReply], measure: Measure) -> Floats | None:
+    """Replies × people; None unless two or more rated each reply, which tells how far their mean errs."""
+    given = [grouped(measure.people(reply)) for reply in replies.values()]
+    if any(len(ratings) < 2 for ratings in given):
+        return None
+    columns = {rater: column for column, rater in enumerate(dict.fromkeys(chain.from_iterable(given)))}
+    found = np.full((len(given), len(columns)), np.nan)
+    for row, ratings in enumerate(given):
+        for rater, values in ratings.items():
+            found[row, columns[rater]] = np.mean(values)
+    return found
 
 
 def _arm_estimates(pooled: Pooled, measure: Measure) -> list[Estimate]:
@@ -251,13 +260,13 @@ def _differences(pooled: Pooled, gaps: Differences) -> Table:
     )
 
 
-def _worth(panel: Panel, people: Sequence[float] | None) -> list[Estimate]:
+def _worth(panel: Panel, people: Floats | None) -> list[Estimate]:
     found = effective_judges(panel, people)
     note = "of errors against people" if found.of == "errors" else "at least: without people shared insight counts too"
     return [Estimate("effective number of judges", found.value, found.prompts, None, found.low, found.high, "", note)]
 
 
-def _worth_table(panel: Panel, first: Panel, people: Sequence[float] | None, measure: Measure) -> Table:
+def _worth_table(panel: Panel, first: Panel, people: Floats | None, measure: Measure) -> Table:
     (worth,) = _worth(panel, people)
     rows: list[tuple[str, Estimate, str]] = [
         ("effective number of judges", worth, f"{many(len(panel.judges), 'judge')}; {worth.note}")
