@@ -128,7 +128,7 @@ def worths(times: int) -> None:
                 people[random.random(people.shape).argsort(axis=1) >= raters] = np.nan
                 mean = np.nanmean(people, axis=1)
                 before.append(effective_judges(world, np.column_stack([mean, mean]), draws=1).value or 0.0)
-                one = effective_judges(world, people, draws=300)
+                one = effective_judges(world, people, draws=1000)
                 if one.value is not None and one.low is not None and one.high is not None:
                     after.append(one.value)
                     told += 1
@@ -177,6 +177,6 @@ def _points(random: Random, level: float, ties: float) -> float:
 JUDGES: dict[str, tuple[Callable[[int], None], int]] = {
     "panels": (panels, 1000),
     "selves": (selves, 1000),
-    "worths": (worths, 200),
+    "worths": (worths, 400),
     "duels": (duels, 2000),
 }
