@@ -7,6 +7,7 @@ import pytest
 from eqlab.store.study.studies import check_begun, create_study
 from eqlab.study.build_design import design_of, open_study
 from eqlab.study.file import read_study
+from eqlab.study.texts import load as load_texts
 
 COMMON = """
 title = "A study of 0.1"
@@ -83,3 +84,17 @@ def test_a_study_of_0_2_keeps_checks_that_had_the_choices_of_an_item(language, p
     path.write_text(path.read_text().replace('"choices"', f'"emobench-{language}"'))
     create_study(store, older, "", "0.2.0", {})
     assert open_study(path, store)[1].sha256 == pages
+
+
+@pytest.mark.parametrize(("language", "then"), [("en", "choose “apple” here"), ("de", "wählen Sie hier bitte „Apfel“")])
+def test_a_reply_study_that_has_begun_keeps_the_checks_that_said_to_choose(language, then, tmp_path, store):
+    path = tmp_path / "study.toml"
+    path.write_text(f'id = "write"\nkind = "reply"\nlimit = 12\n{COMMON.format(language=language)}')
+    new = open_study(path, store)[1]
+    told = load_texts(language).words["instruction"]
+    older = design_of(replace(new.study, checks=replace(new.study.checks, instruction=told)), store)
+    assert then in older.attention[0].stimulus
+    create_study(store, older, "", "0.3.0", {})
+    assert open_study(path, store)[1].sha256 == older.sha256 != new.sha256
+    path.write_text(path.read_text().replace("attention = 2", 'attention = 2\ninstruction = "Write {answer}."'))
+    assert open_study(path, store)[1].sha256 not in (older.sha256, new.sha256)

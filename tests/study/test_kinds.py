@@ -456,6 +456,16 @@ def test_a_check_has_the_trials_own_scale_where_all_have_the_same(make):
     assert {page.form.scales for page in design.attention} == {(first,)}
 
 
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "write the word “apple”"), ("de", "das Wort „Apfel“"), ("es", "la palabra «manzana»")]
+)
+def test_who_writes_is_told_to_write_where_the_file_has_no_words_for_checks(make, language, words):
+    """They were told to choose, above an empty field."""
+    page = make("reply", language=language, arms=()).attention[0]
+    assert words in page.stimulus
+    assert "choose" not in page.stimulus
+
+
 def shown_on(page):
     return [text for scale in page.form.scales for text in (scale.text, *dict(scale.anchors).values())]
 

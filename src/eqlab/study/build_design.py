@@ -35,7 +35,7 @@ from eqlab.runs import judge as judging
 from eqlab.runs.identity import configured, provenance
 from eqlab.store.store import Store
 from eqlab.store.study.studies import begun_at, begun_with, create_study
-from eqlab.study.file import ITEM_SETS, read_study
+from eqlab.study.file import ITEM_SETS, default_instruction, read_study
 from eqlab.study.kinds import kind_of
 from eqlab.study.talks import too_little
 from eqlab.study.texts import Texts, own_folder, own_words
@@ -170,6 +170,12 @@ def _as_begun(study: Study, text: str, store: Store, data: Path | None, path: Pa
     studies = [study]
     if study.language != "en":  # begun with 0.1, whose trials had English words in every language
         studies.append(read_study(text, path.name, words="en"))
+    # begun when those who write were asked to choose, as everybody else
+    for one in list(studies):
+        texts = load_texts(one.words or one.language)
+        then, now = texts.words["instruction"], default_instruction(one.kind, texts)
+        if one.checks.instruction == now != then:
+            studies.append(replace(one, checks=replace(one.checks, instruction=then)))
     # begun with 0.2, whose checks had the first item's choices
     studies += [replace(one, checks=replace(one.checks, question="", choices=())) for one in studies]
     for until in chain((at,), _other_times(study, store, path.parent, at)):

@@ -8,7 +8,7 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Scale
 from eqlab.core.runs import OWN
-from eqlab.core.studied import StudyForm
+from eqlab.core.studied import StudyForm, Worded
 from eqlab.core.study import (
     ASKS,
     ENDINGS,
@@ -90,6 +90,7 @@ def _study(top: Section, words: str) -> Study:
         checks=_checks(
             top.table("checks", ("attention", "least_seconds", "instruction", "repeat", "gold")),
             texts,
+            default_instruction(form.kind, texts),
         ),
         places=_places(top, form),
         pay=_pay(top.table("pay", ("currency", "per_hour", "reward", "fee"))),
@@ -257,10 +258,17 @@ def _tutorial(table: Section) -> Tutorial:
     return Tutorial(text, tuple(questions), table.whole("tries", 2, 1, 10))
 
 
-def _checks(table: Section, texts: Texts) -> Checks:
-    """`texts`: what an instructed item says unless the file says it."""
+def default_instruction(kind: str, texts: Texts) -> str:
+    """What an instructed item says unless the file says it: people choose an answer, if the kind has no other words."""
+    found = find_kind(kind)
+    own = {**found.words, **texts.kind(kind)} if isinstance(found, Worded) else {}
+    return own.get("instruction", texts.words["instruction"])
+
+
+def _checks(table: Section, texts: Texts, said: str) -> Checks:
+    """`said`: what an instructed item says unless the file says it."""
     default = Checks()
-    instruction = table.text("instruction", texts.words["instruction"])
+    instruction = table.text("instruction", said)
     if "{answer}" not in instruction and isinstance(table.values.get("instruction"), str):
         table.wrong("instruction", "does not say what to choose (write {answer} where the answer goes)")
     return Checks(

@@ -349,6 +349,7 @@ WORDS: Mapping[str, str] = {
     "says": "They say to you:",
     "write": "Your reply to them",
     "check_words": "apple river window garden",
+    "instruction": "To show that you are reading, write the word “{answer}” below and nothing else.",
 }
 _OPTIONS = (
     OptionHelp("least_words", "10", "words that a reply must have"),
