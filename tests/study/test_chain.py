@@ -414,6 +414,32 @@ def test_a_seal_holds_while_the_study_goes_on_and_not_after_a_change(settled, cl
         read_lock_file(path)
 
 
+def test_a_seal_that_is_newer_than_an_export_by_looks_holds(settled, tmp_path):
+    """The look of the export itself comes into the chain after what it holds. A store that lacks looks was set back."""
+    rate(settled, "a", (1, 2, 3))
+    export_all(settled, tmp_path / "out", "ada")
+    links, given = exported_data(tmp_path / "out")
+    first = make_seal(settled, "ada")
+    analyse(settled, "ada")
+    second = make_seal(settled, "ada")
+    for seal, later in ((first, 1), (second, 3)):
+        against = exported_breaks(tmp_path / "out", seal["sealed_at"])
+        check = check_seal(seal, links, given, against, is_export=True)
+        assert (check.later, check.broken, check.holds) == (later, (), True)
+        assert check_seal(seal, *stored_data(settled), is_export=True).later == 0
+        assert check_seal(seal, links, {}, is_export=True).missing == 1
+        assert not check_seal(seal, links[:-1], given, is_export=True).holds
+        assert not check_seal(seal, links, given).holds
+        older = {name: value for name, value in seal.items() if name != "looks_since"}
+        assert not check_seal(older, links, given, is_export=True).holds
+    elsewhere = []
+    extend_by_hand(elsewhere, [*links[:-1], replace(links[-1], at=1.0)])
+    assert not check_seal(first, elsewhere, given, is_export=True).holds
+    rate(settled, "b", (1, 2, 3))
+    (before,) = check_seal(make_seal(settled, "ada"), links, given, is_export=True).broken
+    assert before.endswith("was it made before the seal?")
+
+
 def extend_by_hand(rebuilt, links):
     """A chain that somebody has made again, without a gap."""
     last = ""

@@ -114,9 +114,10 @@ def test_from_init_to_publish_by_the_commands_of_the_documentation(eqlab, server
         step("replies", file, "-o", "replies.csv")
     step("seal", file, "-o", "seal.json")
     step("export", file, "-o", "out")
-    assert "answers of 8 people as they were sealed." in step(
-        "verify", f"{kind}.lock.json", "seal.json", "--export", "out"
-    )
+    step("seal", file, "-o", "later.json")
+    said = step("verify", f"{kind}.lock.json", "seal.json", "later.json", "--export", "out")
+    assert said.count("answers of 8 people as they were sealed.") == 2
+    assert said.count("newer than out by 1 link of the chain of events: looks or seals, nothing else.") == 1
     assert "The same as in the export." in step("redo", "out")
     step("publish", file, "-o", "public")
     with (tmp_path / "public" / "people.csv").open(encoding="utf-8", newline="") as table:

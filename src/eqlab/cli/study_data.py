@@ -146,7 +146,7 @@ def verify(
             _same_study(export_folder, content, sealed)
             against = exported_breaks(export_folder, when)
             if sealed:
-                found = check_seal(content, *exported_data(export_folder), against)
+                found = check_seal(content, *exported_data(export_folder), against, is_export=True)
                 holds &= _say_check(str(export_folder), found)
             else:
                 holds &= _say_breaks(against)
@@ -210,6 +210,11 @@ def _say_check(where: str, found: "SealCheck") -> bool:
         + "".join(f"; {words}: {count}" for words, count in rest if count)
         + "."
     )
+    if found.later:
+        print_text(
+            f"The seal is newer than {where} by {many(found.later, 'link')} of the chain of events: looks or seals, "
+            "nothing else."
+        )
     _say_breaks(found.broken)
     return found.holds
 

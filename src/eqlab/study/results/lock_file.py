@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard.submission import fingerprint, own_key, sign, verified
 from eqlab.store.engine import snapshot
 from eqlab.store.study.chain import (
+    NOTED,
     Link,
     breaks,
     broken,
@@ -25,11 +27,12 @@ from eqlab.store.study.chain import (
     given_by,
     given_hashes,
     mark_of,
+    note_digest,
     read_chain,
 )
 from eqlab.store.study.lock import Lock, canonical, plan_sha256
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.researchers import write_note
+from eqlab.store.study.researchers import LOOKS, read_audit, write_note
 
 FORMAT = "eqlab study lock 1"
 SEAL = "eqlab study seal 1"
@@ -111,12 +114,23 @@ def make_seal(participation: Participation, who: str) -> dict[str, Any]:
         "answers": sum(map(len, given.values())),
         "links": len(links),
         "last_link": links[-1].link if links else "",
+        "looks_since": _looks_since(participation, links),
         "complete_until": begun - _UNDER_WAY,
         "people": {mark_of(study.id, person): given_hashes(person, own) for person, own in sorted(given.items())},
     }
     body["sha256"] = seal_sha256(body)
     write_note(participation.store, now, who, "sealed", study.id, sha256=body["sha256"], people=len(given))
     return _signed(body)
+
+
+def _looks_since(participation: Participation, links: Sequence[Link]) -> list[str]:
+    """Hashes of the last link that tells of more than a look or a seal ("" if there is none), and of those after it."""
+    entries = read_audit(participation.store, participation.study.id)
+    quiet = {
+        note_digest((one.at, one.who, one.action, one.detail)) for one in entries if one.action in (*LOOKS, "sealed")
+    }
+    after = list(takewhile(lambda link: link.kind == NOTED and link.digest in quiet, reversed(links)))
+    return ["", *(link.link for link in links)][len(links) - len(after) :]
 
 
 def seal_sha256(content: Mapping[str, Any]) -> str:
@@ -136,16 +150,25 @@ class SealCheck:
     """People with answers from before the seal who are not in it."""
     broken: tuple[str, ...]
     """What is wrong with the chain of events."""
+    later: int = 0
+    """Links that the seal has and an export lacks, where they are looks and seals only."""
 
     @property
     def holds(self) -> bool:
         return not (self.changed or self.missing or self.added or self.broken)
 
 
-def check_seal(seal: Mapping[str, Any], links: Sequence[Link], given: Given, against: Sequence[str] = ()) -> SealCheck:
+def check_seal(
+    seal: Mapping[str, Any],
+    links: Sequence[Link],
+    given: Given,
+    against: Sequence[str] = (),
+    *,
+    is_export: bool = False,
+) -> SealCheck:
     """Answers of the seal must be there as they were, unless their person was erased, and none that is older than the
     seal may have come since; later ones do not matter. `against`: what the chain says against the people of the same
-    data: their arms, states and pages."""
+    data: their arms, states and pages. An export may lack later looks and seals; a store has them."""
     study, sealed = seal["study"], seal["people"]
     until = seal.get("complete_until", seal["sealed_at"])
     whole = "complete_until" not in seal  # the first seals had one hash of all answers of a person
@@ -159,16 +182,20 @@ def check_seal(seal: Mapping[str, Any], links: Sequence[Link], given: Given, aga
     erased = gone & {link.mark for link in links if link.kind == "erased"}
     torn = broken(links)
     count = seal["links"]
-    if not torn and len(links) < count:
+    # older seals do not tell what their links are
+    behind, since = count - len(links), seal.get("looks_since", ()) if is_export else ()
+    newest = links[-1].link if links else ""
+    later = behind if 0 < behind < len(since) and since[-1 - behind] == newest else 0
+    if not torn and behind > later:
         torn = [
             f"its chain of events has {many(len(links), 'link')} and the seal {count}: was it made before the seal?"
         ]
-    elif not torn and count and links[count - 1].link != seal["last_link"]:
+    elif not torn and count and not later and links[count - 1].link != seal["last_link"]:
         torn = [f"the first {count} links of the chain of events are not those of the seal"]
     torn += [line for line in against if line not in torn]
     same = sum(set(old.get(mark, ())) <= set(own) <= set(now.get(mark, ())) for mark, own in sealed.items())
     changed = len(sealed) - same - len(gone)
-    return SealCheck(same, len(erased), changed, len(gone - erased), len(set(old) - set(sealed)), tuple(torn))
+    return SealCheck(same, len(erased), changed, len(gone - erased), len(set(old) - set(sealed)), tuple(torn), later)
 
 
 def stored_data(participation: Participation) -> tuple[list[Link], dict[str, list[Any]]]:
