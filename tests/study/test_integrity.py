@@ -329,7 +329,7 @@ def test_a_look_before_anybody_has_answered_a_trial_is_none_at_results(settled, 
     export_all(settled, tmp_path / "empty", "ada")
     first = settled.arrive("a", "en")
     take(settled, first, until="trial")  # the quiz and all that comes before a place says nothing of the trials
-    log_look(settled, "ada", "read")
+    log_look(settled, "ada", "read", standing(settled, *analysis_code(), analysis_libraries()))
     take(settled, first)
     clock.now += 5
     set_status(settled, "closed", "ada")

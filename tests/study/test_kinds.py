@@ -457,7 +457,8 @@ def test_a_check_has_the_trials_own_scale_where_all_have_the_same(make):
 
 
 @pytest.mark.parametrize(
-    ("language", "words"), [("en", "write the word “apple”"), ("de", "das Wort „Apfel“"), ("es", "la palabra «manzana»")]
+    ("language", "words"),
+    [("en", "write the word “apple”"), ("de", "das Wort „Apfel“"), ("es", "la palabra «manzana»")],
 )
 def test_who_writes_is_told_to_write_where_the_file_has_no_words_for_checks(make, language, words):
     """They were told to choose, above an empty field."""

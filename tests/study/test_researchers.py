@@ -21,6 +21,7 @@ from eqlab.store.study.researchers import keep_researcher, read_audit, remove_re
 from eqlab.store.study.studies import read_status, set_status
 from eqlab.study.overview import power_of
 from eqlab.study.results.analysis import analysis_code, analysis_libraries
+from eqlab.study.results.export import export_table
 from eqlab.study.results.participants import read_participants
 from eqlab.study.results.people import people_rows
 from eqlab.study.results.status import study_status
@@ -162,6 +163,25 @@ def test_a_link_on_somebody_elses_page_makes_no_look(site):
     ours = ({"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {"Origin": "http://localhost"})
     for headers in (*ours, {"Referer": "http://localhost/researcher/small"}):
         assert manager.get(address, headers=headers).status_code == 200
+
+
+def test_a_look_is_of_the_moment_that_was_read(make_site, monkeypatch):
+    """The last place is filled after the rows were read, and before the look is written down."""
+    site = make_site(small_design(panel=PROLIFIC, arms=("a",), batches=2), password_hash=HASH)
+    places = len(list(site.participation.design.places()))
+    take(site.participation, site.participation.arrive("h0", "en"))
+
+    def and_then_every_place_is_filled(*given):
+        found = export_table(*given)
+        for number in range(1, places):
+            take(site.participation, site.participation.arrive(f"h{number}", "en"))
+        return found
+
+    monkeypatch.setattr("eqlab.study.web.researcher.export_table", and_then_every_place_is_filled)
+    assert logged_in(site).get("/researcher/small/export/answers.csv").status_code == 200
+    (look,) = [one for one in read_audit(site.store, "small") if one.action == "exported"]
+    assert (look.detail["done"], look.detail["planned"]) == (1, places)
+    assert places > 1
 
 
 # -- what is told --

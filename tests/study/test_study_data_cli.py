@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from importlib import import_module
 from io import StringIO
 from random import Random
 
@@ -18,6 +19,7 @@ from talk_case import talked
 
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.researchers import read_audit
 from eqlab.store.study.studies import create_study
 from eqlab.study.build_design import open_study
 from eqlab.study.panels import panel_hash
@@ -72,6 +74,50 @@ def test_what_people_wrote_is_read_through_the_door_that_keeps_the_look(eqlab, t
     assert (code, "is on record; results are interim." in said) == (0, True), error
     done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
     assert done == ["locked", "read", "read"]
+
+
+def written(participation):
+    """Somebody who writes every reply."""
+    person = participation.arrive(None, "en")
+    while (view := take(participation, person, until="trial")).step is not None:
+        values = {field.key: "One two three four five six seven eight nine ten." for field in view.trial.form.fields}
+        assert participation.save(person, view.number, view.attempt, values).outcome == "saved"
+    return person
+
+
+@pytest.mark.parametrize(
+    ("reading", "command"),
+    [
+        ("eqlab.study.results.people.replies_csv", ("replies", "study.toml")),
+        ("eqlab.study.results.people.signals", ("people", "signals", "study.toml")),
+        ("eqlab.store.study.records.export_person", ("person", "study.toml", "--person")),
+    ],
+)
+def test_a_look_is_of_the_moment_that_was_read(eqlab, tmp_path, monkeypatch, reading, command):
+    """The last place is filled after the rows were read, and before the look is written down."""
+    eqlab("study", "init", "reply", "-o", "study.toml")
+    path = tmp_path / "study.toml"
+    text = path.read_text().replace("batch_size = 6", "batch_size = 8")
+    text = text.replace("people_per_batch = 3", "people_per_batch = 2").replace("# limit = 40", "limit = 8")
+    path.write_text(text)
+    eqlab("study", "lock", "study.toml")
+    with Store(str(tmp_path / "store.db")) as store:
+        participation = Participation(store, open_study(path, store)[1])
+        assert len(list(participation.design.places())) == 2
+        person = written(participation)
+        module, _, name = reading.rpartition(".")
+        read = getattr(import_module(module), name)
+
+        def and_then_the_last_place_is_filled(*given):
+            found = read(*given)
+            written(participation)
+            return found
+
+        monkeypatch.setattr(reading, and_then_the_last_place_is_filled)
+        done = eqlab("study", *command, *([person] if command[0] == "person" else []))
+        assert done.code == 0, done.err
+        (look,) = [one for one in read_audit(store, "reply") if one.action == "read"]
+        assert (look.detail["done"], look.detail["planned"]) == (1, 2)
 
 
 @pytest.mark.claims

@@ -17,12 +17,12 @@ from eqlab.instruments.wording import own_wording, scales
 from eqlab.store.study.records import erase_person
 from eqlab.study.results.export import (
     FORMATS,
-    TABLES,
     CodebookEntry,
     as_markdown,
     codebook,
     export_all,
     export_table,
+    table_names,
 )
 from eqlab.study.results.participants import read_participants
 
@@ -116,7 +116,7 @@ def test_csv_and_parquet_say_the_same(taken):
 
 def test_the_same_store_gives_the_same_bytes(taken):
     participation, _ = taken
-    for what in TABLES:
+    for what in table_names(participation.design):
         assert export_table(participation, what, "csv") == export_table(participation, what, "csv")
 
 
@@ -158,7 +158,7 @@ def test_no_panel_id_or_hash_leaves(taken, tmp_path):
     assert participation.release(HASH + "stops", "event-1", "RETURNED")
     written = export_all(participation, tmp_path / "out")
     assert {path.name for path, _ in written} == {
-        *(f"{what}.{fmt}" for what in TABLES for fmt in FORMATS),
+        *(f"{what}.{fmt}" for what in table_names(participation.design) for fmt in FORMATS),
         "codebook.md",
         *("study.json", "study.toml", "records.jsonl", "questions.jsonl", "result.json", "redo.py"),
     }
@@ -215,8 +215,9 @@ def test_tables_for_spss_and_stata_hold_the_same_with_labels(taken, tmp_path, en
     pyreadstat = pytest.importorskip("pyreadstat")
     participation, _ = taken
     written = export_all(participation, tmp_path, labelled=ending)
-    assert {path.name for path, rows in written if rows is not None} >= {f"{what}.{ending}" for what in TABLES[:-1]}
-    for what in TABLES[:-1]:
+    tables = table_names(participation.design)[:-1]
+    assert {path.name for path, rows in written if rows is not None} >= {f"{what}.{ending}" for what in tables}
+    for what in tables:
         frame = pl.read_parquet(tmp_path / f"{what}.parquet")
         path = tmp_path / f"{what}.{ending}"
         back, told = getattr(pyreadstat, f"read_{ending}")(path, apply_value_formats=True, output_format="polars")

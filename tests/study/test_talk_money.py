@@ -13,6 +13,7 @@ from talk_case import ARMS, price_file, talk_text, talking
 from web_case import HASH, PASSWORD, Site
 
 from eqlab.store.schema import talk_calls
+from eqlab.store.study.researchers import read_audit
 from eqlab.study.talks import model_calls
 
 pytest.importorskip("fastapi")
@@ -63,6 +64,19 @@ def test_calls_tokens_and_money_against_their_limits(asked, tmp_path, eqlab, ser
     )
     whole = json.loads(eqlab("study", "status", "talk.toml", "--store", "store.db", "--json").out)
     assert whole["models"]["currency"] == "EUR"
+
+
+def test_the_researchers_page_has_the_talks_and_counts_them_as_a_look(asked, tmp_path):
+    """`study export` wrote them, and the page knew nothing of them."""
+    design, _ = asked(ARMS.values())
+    site = Site(tmp_path, design, password_hash=HASH)
+    client = site.browser()
+    client.post("/researcher/login", data={"password": PASSWORD})
+    assert 'href="/researcher/talk/export/talks.csv"' in client.get("/researcher/talk").text
+    reply = client.get("/researcher/talk/export/talks.csv")
+    assert (reply.status_code, "One." in reply.text) == (200, True)
+    assert [one.action for one in read_audit(site.store, "talk")][-1] == "exported"
+    site.close()
 
 
 def test_a_price_that_is_not_known_is_no_zero(asked, tmp_path):

@@ -12,7 +12,7 @@ from small_study import small_design
 from web_case import CODES, PROLIFIC, Site, choices_of, enter, fields_of, fill, resume, rows, walk
 
 from eqlab.store.schema import answers, arrivals, events, participants, places
-from eqlab.study.results.export import TABLES, export_table
+from eqlab.study.results.export import export_table, table_names
 from eqlab.study.web.log import JsonLines
 
 RAW = "5f8c2a1b3d4e-9x@example.org"
@@ -182,7 +182,7 @@ def test_06_raw_panel_ids_are_nowhere(make_site):
         line for line in lines.getvalue().splitlines() if '"httpx' not in line and "HTTP Request" not in line
     )
     assert RAW not in ours
-    for table in TABLES:
+    for table in table_names(site.participation.design):
         assert RAW.encode() not in export_table(site.participation, table, "csv")
     site.store.engine.dispose()
     for file in site.folder.glob("store.db*"):

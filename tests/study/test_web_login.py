@@ -47,7 +47,7 @@ def test_login_opens_the_page_and_its_exports(make_site):
         reply = researcher.get(f"/researcher/small/export/{what}")
         assert reply.status_code == 200
         assert f'filename="small-{what}"' in reply.headers["content-disposition"]
-    for what in ("answers.exe", "secrets.csv", "answers", "answers.md"):
+    for what in ("answers.exe", "secrets.csv", "answers", "answers.md", "talks.csv"):
         assert researcher.get(f"/researcher/small/export/{what}").status_code == 404
     assert researcher.get("/researcher/nope").status_code == 404
     researcher.post("/researcher/logout")

@@ -232,15 +232,16 @@ def replies(
     study and for `eqlab judge --on`. Rows without a yes are never shown to anybody. That somebody read them is kept."""
     from eqlab.core.errors import UsageError
     from eqlab.data.files import write_whole
-    from eqlab.study.results.analysis import current_user, log_look
+    from eqlab.study.results.analysis import current_user, log_look, read_moment
     from eqlab.study.results.people import replies_csv
 
     if output.exists():
         raise UsageError(f"{output} exists and is not overwritten.", "Name another file with -o, or delete it.")
     check_writable(output)
     with begun_study(file, store, data) as participation:
-        content, n, marked = replies_csv(participation)
-        label = log_look(participation, current_user(), "read")
+        stands, _, participants = read_moment(participation)
+        content, n, marked = replies_csv(participation, participants)
+        label = log_look(participation, current_user(), "read", stands)
     write_whole(output, content)
     print_text(f"{output} ({label}): replies: {n}, with a mark: {marked}.")
     print_text("Write yes into the column 'use' of those to be used.")

@@ -330,13 +330,18 @@ def person(
     """Export everything that is stored about one person, as JSON."""
     from eqlab.cli.plain import as_json
     from eqlab.data.files import write_whole
+    from eqlab.store.engine import snapshot
+    from eqlab.store.study.lock import standing
     from eqlab.store.study.records import export_person
-    from eqlab.study.results.analysis import current_user, log_look
+    from eqlab.study.results.analysis import analysis_code, analysis_libraries, current_user, log_look
 
     check_writable(output)
     with begun_study(file, store, data) as participation:
-        found = export_person(participation, find_person(participation, name, panel_id))
-        found = {"standing": log_look(participation, current_user(), "read"), **found}
+        who = find_person(participation, name, panel_id)
+        with snapshot(participation.store.engine) as moment:
+            stands = standing(participation, *analysis_code(), analysis_libraries(), moment)
+            found = export_person(participation, who, moment)
+        found = {"standing": log_look(participation, current_user(), "read", stands), **found}
     text = as_json(found)
     if output is None:
         typer.echo(text)

@@ -130,15 +130,16 @@ def signals(
     from eqlab.cli.output import print_json, print_table
     from eqlab.core.results import as_dict
     from eqlab.data.files import write_whole
-    from eqlab.study.results.analysis import current_user, log_look
+    from eqlab.study.results.analysis import current_user, log_look, read_moment
     from eqlab.study.results.people import signal_table
     from eqlab.study.results.people import signals as read_signals
     from eqlab.tables.data import table_csv
 
     check_writable(output)
     with begun_study(file, store, data) as participation:
-        found = read_signals(participation)
-        label = log_look(participation, current_user(), "read") if any(one.texts for one in found) else ""
+        stands, _, participants = read_moment(participation)
+        found = read_signals(participation, participants)
+        label = log_look(participation, current_user(), "read", stands) if any(one.texts for one in found) else ""
     if as_json:
         print_json([as_dict(one) for one in found])
         return

@@ -147,9 +147,9 @@ def _answers(connection: Connection, run: str) -> dict[str, list[Row[Any]]]:
 _CHUNK = 500
 
 
-def export_person(participation: Participation, person: str) -> dict[str, Any]:
-    """Everything that is stored about a person, as plain values."""
-    with participation.store.engine.connect() as connection:
+def export_person(participation: Participation, person: str, at: Connection | None = None) -> dict[str, Any]:
+    """Everything that is stored about a person, as plain values: now, or when the snapshot `at` was taken."""
+    with snapshot(participation.store.engine) if at is None else nullcontext(at) as connection:
         found = {
             name: [dict(row) for row in connection.execute(select(table).where(*where)).mappings()]
             for name, table, where in _tables(participation, person)

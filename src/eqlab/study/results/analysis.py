@@ -75,20 +75,26 @@ def analyse_moment(participation: Participation, who: str, action: str) -> tuple
 
 def analyse_unseen(participation: Participation) -> tuple[StudyAnalysis, Records, Participants]:
     """The same, for whoever keeps the look themselves, before anything of it is shown or written."""
+    stands, records, participants = read_moment(participation)
+    return analyse_roll(participation.design, participants, stands), records, participants
+
+
+def read_moment(participation: Participation) -> tuple[PlanStanding, Records, Participants]:
+    """Everybody and how the study stands, at one moment: a look is at what is read, whatever comes in before it is
+    kept."""
     with snapshot(participation.store.engine) as connection:
         stands = standing(participation, *analysis_code(), analysis_libraries(), connection)
         records = read_records(participation.store, participation.design, connection)
-    participants = participants_of(participation.design, records)
-    return analyse_roll(participation.design, participants, stands), records, participants
+    return stands, records, participants_of(participation.design, records)
 
 
 def current_standing(participation: Participation) -> PlanStanding:
     return standing(participation, *analysis_code(), analysis_libraries())
 
 
-def log_look(participation: Participation, who: str, action: str, stands: PlanStanding | None = None) -> str:
-    """`action` is analysed, exported, published or read. Returns what the results may be called."""
-    stands = stands or current_standing(participation)
+def log_look(participation: Participation, who: str, action: str, stands: PlanStanding) -> str:
+    """`action` is analysed, exported, published or read; `stands`: as of the moment that was read. Returns what the
+    results may be called."""
     nothing = {"answered": 0} if stands.first_answer_at is None else {}
     write_note(
         participation.store,

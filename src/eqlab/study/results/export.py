@@ -13,7 +13,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from eqlab.core.answers import Status, final
 from eqlab.core.design import Design, steps_to_json
@@ -276,23 +276,26 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-What = Literal["answers", "participants", "events", "questions", "codebook"]
-Format = Literal["csv", "parquet", "md"]
-TABLES: tuple[What, ...] = ("answers", "participants", "events", "questions", "codebook")
-FORMATS: tuple[Format, ...] = ("csv", "parquet")
+FORMATS = ("csv", "parquet")
 RELEASE = "release.json"
 """By which a folder is known as one that may be given to everybody."""
 _MOST_BREAKS, _LONGEST_SHOWN = 3, 60
 """Cells of a file that are told where they differ from the records, and characters of each."""
 
 
-def export_table(participation: Participation, what: What, fmt: Format) -> bytes:
-    """One table as a file's content. `md` is for the codebook only."""
-    if what not in TABLES or (fmt not in FORMATS and not (what == "codebook" and fmt == "md")):
-        raise UsageError(f"There is no export '{what}.{fmt}'.", f"There are {', '.join(TABLES)} as csv or parquet.")
+def table_names(design: Design) -> tuple[str, ...]:
+    return (*tables(design), "codebook")
+
+
+def export_table(participation: Participation, what: str, fmt: str, participants: Participants | None = None) -> bytes:
+    """One table as a file's content, of everybody as they are now unless they are given. `md` is for the codebook
+    only."""
+    names = table_names(participation.design)
+    if what not in names or (fmt not in FORMATS and not (what == "codebook" and fmt == "md")):
+        raise UsageError(f"There is no export '{what}.{fmt}'.", f"There are {', '.join(names)} as csv or parquet.")
     if what == "codebook":
         return _codebook(participation, fmt)
-    return _content(_frame(participation.design, what, read_participants(participation)), fmt)
+    return _content(_frame(participation.design, what, participants or read_participants(participation)), fmt)
 
 
 def export_all(
@@ -333,7 +336,7 @@ def export_all(
     return written + [(path, None) for path in write_bundle(participation, found, records, folder, file)]
 
 
-def _codebook(participation: Participation, fmt: Format) -> bytes:
+def _codebook(participation: Participation, fmt: str) -> bytes:
     import polars as pl
 
     entries = codebook(participation.design)
@@ -356,7 +359,7 @@ def _frame(design: Design, what: str, participants: Participants) -> "pl.DataFra
     return variables_frame(participant_variables(design), (_person(person) for person in participants.people))
 
 
-def _content(frame: "pl.DataFrame", fmt: Format) -> bytes:
+def _content(frame: "pl.DataFrame", fmt: str) -> bytes:
     if fmt == "csv":
         return safe_csv(frame)
     kept = io.BytesIO()

@@ -112,9 +112,9 @@ class Signals:
     flags: tuple[str, ...]
 
 
-def signals(participation: Participation) -> list[Signals]:
+def signals(participation: Participation, participants: Participants | None = None) -> list[Signals]:
     """Of everybody who answered a page, in the order of arrival."""
-    participants = read_participants(participation)
+    participants = participants or read_participants(participation)
     work = _Work(participants)
     texts = {person.person: list(_texts(person, work)) for person in participants.people}
     every = [reply for text in texts.values() for reply in text]
@@ -353,18 +353,17 @@ ARM = "people"
 COLUMNS = ("use", "marks", "prompt", "utterance", "reply", "words", "seconds", "pasted", "person", "arm")
 
 
-def replies_csv(participation: Participation) -> tuple[bytes, int, int]:
+def replies_csv(participation: Participation, participants: Participants) -> tuple[bytes, int, int]:
     """(the table as CSV, replies, marked ones). Cells that a spreadsheet would run are guarded, and read back so."""
-    frame = reply_table(participation)
+    frame = reply_table(participation, participants)
     marked = frame.filter(frame["marks"] != "").height
     return safe_csv(frame), frame.height, marked
 
 
-def reply_table(participation: Participation) -> "pl.DataFrame":
+def reply_table(participation: Participation, participants: Participants) -> "pl.DataFrame":
     """Everybody's but who was shut out; whom the plan excludes is marked."""
     import polars as pl
 
-    participants = read_participants(participation)
     excluded = select_sample(participants, participation.study.analysis.exclude).excluded
     work = _Work(participants)
     rows: list[dict[str, Any]] = []

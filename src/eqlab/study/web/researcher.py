@@ -27,8 +27,8 @@ from eqlab.store.study.researchers import (
     session_name,
 )
 from eqlab.store.study.studies import Status, set_status
-from eqlab.study.results.analysis import log_look
-from eqlab.study.results.export import FORMATS, TABLES, export_table
+from eqlab.study.results.analysis import log_look, read_moment
+from eqlab.study.results.export import FORMATS, export_table, table_names
 from eqlab.study.results.people import people_rows
 from eqlab.study.results.status import StudyStatus, study_status
 from eqlab.study.served_study import ServedStudy
@@ -125,8 +125,8 @@ async def _one(request: Request, served: ServedStudy, me: Researcher, refused: s
     link += f"?{served.study.panel.person}=…" if served.study.panel.person else ""
     now = await _status(site, served)
     return site.render.page(
-        "status", "en", 409 if refused else 200, study=None, now=now, about=served.study, link=link, tables=TABLES,
-        formats=FORMATS, me=me, charts=charts(now), refused=refused,
+        "status", "en", 409 if refused else 200, study=None, now=now, about=served.study, link=link,
+        tables=table_names(served.participation.design), formats=FORMATS, me=me, charts=charts(now), refused=refused,
     )  # fmt: skip
 
 
@@ -145,11 +145,14 @@ async def export(request: Request, study: str, name: str) -> Response:
         raise HTTPException(403)
     served = _find(site, study)
     what, _, fmt = name.partition(".")
-    if what not in TABLES or (fmt not in FORMATS and name != "codebook.md"):
+    if what not in table_names(served.participation.design) or (fmt not in FORMATS and name != "codebook.md"):
         raise HTTPException(404)
-    content = await served.read_all(export_table, served.participation, what, fmt)  # type: ignore[arg-type]
-    if what not in ("codebook", "questions"):  # events too tell how somebody got on, and in which arm
-        await served.write(log_look, served.participation, me.name, "exported")
+    if what in ("codebook", "questions"):
+        content = await served.read_all(export_table, served.participation, what, fmt)
+    else:  # events too tell how somebody got on, and in which arm
+        stands, _, participants = await served.read_all(read_moment, served.participation)
+        content = await served.read_all(export_table, served.participation, what, fmt, participants)
+        await served.write(log_look, served.participation, me.name, "exported", stands)
     headers = {"content-disposition": f'attachment; filename="{study}-{name}"'}
     return Response(content, headers=headers, media_type=_TYPES[fmt])
 
