@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from small_study import rate
 from view_case import View, fill, near, prepared, words
 
 from eqlab.store.access import open_reader
@@ -238,6 +239,23 @@ def test_people_of_a_locked_study_are_not_shown(make_participation, tmp_path):
     assert "which is locked" in said
     assert "what people answered is not shown here" in said
     assert all(one.results == () for one in view.site.shelf.snapshot.runs if not one.stored.config.models)
+
+
+def test_who_is_shut_out_while_a_page_is_open_leaves_its_numbers(make_participation):
+    """A ban changes no number of answers."""
+    participation = make_participation()
+    people = [rate(participation, name, (1, 2, 3)) for name in "abc"]
+    view = View(participation.store.where)
+
+    def result():
+        ((only,),) = (run.results for run in view.site.shelf.snapshot.runs)
+        return only
+
+    before = result()
+    participation.send_away(people[0], "banned", "ada")
+    view.read()
+    assert "Not counted: 1 person whom a researcher has shut out." in result().caveats
+    assert result().headline.n < before.headline.n
 
 
 def test_a_store_of_0_1_is_brought_up_to_date_and_shown(tmp_path):

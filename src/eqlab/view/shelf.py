@@ -199,7 +199,9 @@ class Shelf:
             for run in listed
             if run is not before.get(run.id)
         }
-        shut = {run.id: words for run in listed if not run.stored.config.models and (words := store.shut(run.id))}
+        studies = [run.id for run in listed if not run.stored.config.models]
+        shut = {run: words for run in studies if (words := store.shut(run))}
+        left_out = {run: store.not_counted(run) for run in studies}
         jobs = [
             (run.stored, *pair)
             for run in listed
@@ -207,8 +209,9 @@ class Shelf:
             if not (pair[0] == PEOPLE and run.id in shut)
         ]
 
-        def stamp(job: Job) -> tuple[int, int]:
-            return attempts.get(job[0].id, 0), total if job[2].name in self._looked else 0
+        def stamp(job: Job) -> tuple[object, ...]:
+            own = attempts.get(job[0].id, 0), left_out.get(job[0].id)
+            return (*own, total, *left_out.values()) if job[2].name in self._looked else own
 
         new = [job for job in jobs if (old := self._scored.get(key_of(job))) is None or old.stamp != stamp(job)]
         if self.snapshot.number and not new and listed == list(before.values()) and shut == self._shut:
@@ -296,8 +299,8 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    stamp: tuple[int, int]
-    """What it was scored from: the run's attempts, and the store's where other runs count."""
+    stamp: tuple[object, ...]
+    """What it was scored from: the run's attempts and people who do not count, and the store's where other runs do."""
     result: Result | None
     why: str
 
