@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from itertools import combinations
 from typing import Any
 
-from eqlab.analysis.power import SD_REPLY, StudySize, deciding_model
+from eqlab.analysis.power import SD_PROMPT, SD_RATER, SD_REPLY, StudySize, deciding_model
 from eqlab.benchmarks.common.people import first_step, instructed, template
 from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.benchmarks.empathy.replies import manners
@@ -120,7 +120,8 @@ class RatingStudy:
             return f"{size}no difference in P(Good) can be detected with 80 % power. Add raters and prompts."
         text = (
             f"{size}you have about 80 % power to detect a {100 * gap:.0f}-point difference in P(Good) (two-sided, "
-            f"{level}, if replies differ by {SD_REPLY:g} log-odds)."
+            f"{level}, if raters differ by {SD_RATER:g} log-odds and prompts by {SD_PROMPT:g}, as in the published "
+            f"ratings, and replies by {SD_REPLY:g})."
         )
         if most is not None and most > 0.8 * gap:
             text += f" More raters help little: {100 * most:.0f} points is the limit for any number. Add prompts."
