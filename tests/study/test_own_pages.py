@@ -89,6 +89,11 @@ def test_own_questions_are_asked_refused_in_words_and_kept(site):
     refused = post(client, refused, gender="1", tongues="1", age="")
     assert "Please fill in: How old are you?" in refused.text  # blank is not "prefer not to say"
     assert " checked> Prefer not to say" not in refused.text
+    both = {**fields_of(refused.text), "v.gender": "1", "v.tongues": "1", "v.age": "44", "d.age": "1"}
+    refused = client.post("/s/rating/page", data=both)  # the number was dropped without a word
+    assert "Please either answer or tick “Prefer not to say”, not both: How old are you?" in refused.text
+    assert 'value="44"' in refused.text
+    assert " checked> Prefer not to say" in refused.text
     refused = post(client, refused, age="<b>")
     assert "&lt;b&gt;" in refused.text
     assert "Please choose an answer: What is your gender?" in refused.text

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from eqlab.core.values import dataclass
 from eqlab.core.words import count_words
 
-Problem = Literal["", "missing", "off", "short", "long"]
+Problem = Literal["", "missing", "off", "short", "long", "both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +168,13 @@ def random_points(form: Form, draw: random.Random) -> dict[str, int]:
 
 
 def problem(one: Field, value: Any) -> Problem:
-    """What is wrong with a value that was given; None says that the field was declined or left empty."""
+    """What is wrong with a value that was given; None says that the field was declined or left empty, and None beside
+    an answer that both was done."""
     if value is None:
         declined = isinstance(one, Number | Writing) and one.declined
         return "" if declined or _may_be_empty(one) else "missing"
+    if isinstance(one, Number | Writing) and one.declined and isinstance(value, list) and None in value:
+        return "both"
     if isinstance(one, Scale | Number):
         fine = not isinstance(value, bool) and isinstance(value, int | float) and one.low <= value <= one.high
         return "" if fine else "off"

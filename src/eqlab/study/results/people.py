@@ -360,10 +360,11 @@ def replies_csv(participation: Participation, participants: Participants) -> tup
     return safe_csv(frame), frame.height, marked
 
 
-def reply_table(participation: Participation, participants: Participants) -> "pl.DataFrame":
+def reply_table(participation: Participation, participants: Participants | None = None) -> "pl.DataFrame":
     """Everybody's but who was shut out; whom the plan excludes is marked."""
     import polars as pl
 
+    participants = participants or read_participants(participation)
     excluded = select_sample(participants, participation.study.analysis.exclude).excluded
     work = _Work(participants)
     rows: list[dict[str, Any]] = []

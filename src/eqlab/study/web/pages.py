@@ -523,6 +523,8 @@ def _word(t: Texts, field: Field, problem: str) -> str:
         return t("error_short", question=field.text, least=field.least_words)
     if problem == "long" and isinstance(field, Writing):
         return t("error_long", question=field.text, most=field.most)
+    if isinstance(field, Number | Writing) and problem == "both":
+        return t("error_both", question=field.text, declined=field.declined)
     if isinstance(field, Number) and problem == "off":
         return t("error_number", question=field.text, low=field.shown[0], high=field.shown[1])
     if problem == "missing" and isinstance(field, Number | Writing):
@@ -577,8 +579,9 @@ def _values(pairs: list[tuple[str, str]]) -> dict[str, Any]:
             before = found.get(key)
             found[key] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
     for name, _ in pairs:
-        if name.startswith("d."):
-            found[name[2:]] = None  # ticked "prefer not to say"
+        if name.startswith("d."):  # ticked "prefer not to say"
+            given = found.get(name[2:])
+            found[name[2:]] = [given, None] if given and str(given).strip() else None
     return found
 
 

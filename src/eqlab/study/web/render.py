@@ -365,6 +365,8 @@ def _several(number: int, one: Several, chosen: Any, problem: str) -> PageQuesti
 
 
 def _written(number: int, one: Number | Writing, given: bool, value: Any, problem: str) -> PageQuestion:
+    both = isinstance(value, list) and None in value
+    ticked, value = both or (value is None and not problem), value[0] if both else value
     common = PageQuestion(
         number,
         one.key,
@@ -373,7 +375,7 @@ def _written(number: int, one: Number | Writing, given: bool, value: Any, proble
         problem,
         written="" if value is None else str(value),
         declined=one.declined,
-        has_declined=bool(one.declined) and given and value is None and not problem,
+        has_declined=bool(one.declined) and given and ticked,
         required=not one.optional,
     )
     if isinstance(one, Number):
