@@ -22,7 +22,10 @@ from eqlab.core.values import dataclass
 EMOTION = "emotion_"
 """Begins the key of an emotion's name among the words of a kind."""
 _FOLDER = files("eqlab.study") / "languages"
-_ENGLISH_LATER = ("check_question", "check_choices", "role_title", "role_text", "error_both")
+_ENGLISH_LATER = (
+    *("check_question", "check_choices", "role_title", "role_text"),
+    *("error_both", "preview_end", "preview_leave"),
+)
 """Words that came after users may have translated the rest: English where a file lacks them."""
 _WORDLESS_LATER = {
     "date": "{year}-{month}-{day:02}",
