@@ -449,7 +449,7 @@ def test_the_end_of_a_preview_stays_and_says_where_people_go(make_site):
     assert "Of this preview nothing is stored." in last.text
     assert f"After it they go to: <code>{PROLIFIC.complete_url.format(code='C-COMPLETE')}</code>" in last.text
     assert 'id="leave"' not in last.text
-    assert "href=\"https:" not in last.text
+    assert 'href="https:' not in last.text
 
 
 def test_two_studies_need_two_ids(make_site):
