@@ -13,7 +13,7 @@ import eqlab.models.http as http
 import eqlab.models.limiter as limiter
 import eqlab.models.transport as transport
 from eqlab.core.errors import ModelError
-from eqlab.models.chat import ChatReply, TransportError, Unasked, prompted
+from eqlab.models.chat import Bill, ChatReply, TransportError, Unasked, prompted
 from eqlab.models.http import HttpChat
 from eqlab.models.transport import Transport
 from eqlab.models.wire.contract import Endpoint, Incoming, TryAgain
@@ -451,6 +451,81 @@ def test_a_request_that_timed_out_is_repeated_twice(play):
     assert len(asked) == 4
     assert "stream" not in asked[1]
     assert asked[2]["stream"] is asked[3]["stream"] is True  # silence is told from slowness
+
+
+@pytest.mark.parametrize(("alone", "asked"), [(True, 3), (False, 20)])
+def test_a_gateway_that_gave_up_is_asked_twice_more_for_a_person_and_waited_for_in_a_run(play, alone, asked):
+    """What it gave up is probably billed: it counts, like a silence."""
+    bill, announced, sent = Bill(), [], []
+
+    async def main(now):
+        async def again():
+            announced.append(bill.lost)
+
+        async def post(outgoing):
+            sent.append(bill.lost)
+            return Incoming(504, {}, b"<html>") if len(sent) < 20 else PLAIN
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16, patience=1000.0), post=post)
+        chat.transport.met = True
+        request = structs.replace(prompted("x"), stands_alone=alone, bill=bill, again=again)
+        return (await asyncio.gather(chat.ask(request), return_exceptions=True))[0]
+
+    came, _ = play(main)
+    assert len(sent) == asked
+    assert announced == list(range(1, asked))
+    assert came.usage == {"timed_out": 3 if alone else 19}
+
+
+def test_only_what_was_sent_is_announced_and_counted(play):
+    """A rate that was refused, and a connection that never was, are nobody's requests."""
+    outcomes = [
+        (True, TryAgain("rate", rate=True)),
+        (False, TryAgain("no connection", gone=True)),
+        (True, TryAgain("no gateway", gone=True, status=502)),
+        (True, TryAgain("broken off", billed=True)),
+        (True, TryAgain("failed", billed=True, tokens=(5, 7))),
+        (True, TryAgain("failed", billed=True, tokens=(0, 7))),
+        (True, PLAIN),
+    ]
+    bill, announced = Bill(), []
+
+    async def main(now):
+        async def again():
+            announced.append((bill.lost, bill.tokens_in, bill.tokens_out))
+
+        async def post(outgoing):
+            sends, came = outcomes.pop(0)
+            bill.under_way = sends
+            return came
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16, patience=1000.0), post=post)
+        chat.transport.met = True
+        return await chat.ask(structs.replace(prompted("x"), bill=bill, again=again))
+
+    came, _ = play(main)
+    assert announced == [(0, 0, 0), (1, 0, 0), (1, 5, 7), (2, 5, 7)]
+    assert came.usage == {"timed_out": 2, "failed_in": 5, "failed_out": 7}
+
+
+@pytest.mark.parametrize("waits", ["refused", "under way"])
+def test_what_is_under_way_when_a_question_is_given_up_counts_and_what_only_waits_does_not(play, waits):
+    bill = Bill()
+
+    async def main(now):
+        async def post(outgoing):
+            if waits == "under way":
+                await asyncio.sleep(1000)
+            return Incoming(429, {"Retry-After": "60"}, TOO_MANY)
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16, patience=1000.0), post=post)
+        asking = asyncio.create_task(chat.ask(structs.replace(prompted("x"), bill=bill)))
+        await asyncio.sleep(5)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+
+    play(main)
+    assert bill.lost == (waits == "under way")
 
 
 class Slots:

@@ -120,6 +120,45 @@ def test_a_request_that_timed_out_counts_as_billed(server, store, priced):
     assert cost > 3 * 0.38
 
 
+def cut(body, number):
+    return web.Response(text='{"choices": [{"message"', content_type="application/json")
+
+
+def failed(body, number):
+    choice = {"index": 0, "finish_reason": "error", "message": {"content": ""}}
+    return {"choices": [choice], "usage": {"prompt_tokens": 300, "completion_tokens": 40}}
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize(
+    "broken", [cut, failed, lambda body, number: web.Response(status=504)], ids=["cut", "failed, counted", "504"]
+)
+def test_a_reply_that_broke_off_counts_as_billed_now_and_in_a_later_session(server, store, priced, broken, concurrency):
+    """Every other reply breaks off: what was sent cost nothing, and the limit was passed."""
+    server.reply = lambda body, number: good(body) if number % 2 else broken(body, number)
+    plan = prepared(server, limit=20)
+    outcome = run(plan, store, concurrency=concurrency, limits=Limits(cost=8.0))
+    assert outcome.limit.startswith("--max-cost 8: ")
+    price = Price(("dear",), 1000, 2000)
+    _, cost, _ = spent(store, plan.config.id, "model:dear", {"": price})
+    least = 0.38 * (len(server.requests) - concurrency)
+    assert least <= cost <= 8.0 + 0.4  # a later session estimates prompts from what is stored
+    asked = len(server.requests)
+    assert run(plan, store, concurrency=concurrency, limits=Limits(cost=8.0)).limit
+    assert len(server.requests) <= asked + 2
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+def test_a_server_that_refuses_costs_nothing_and_keeps_the_room_of_a_request(server, store, priced, status):
+    headers = {"Retry-After": "0.01"}
+    server.reply = lambda body, number: good(body) if number % 2 else web.Response(status=status, headers=headers)
+    plan = prepared(server, limit=4)
+    outcome = run(plan, store, concurrency=1, limits=Limits(cost=3.2))
+    assert not outcome.limit
+    assert len(server.requests) == 7
+    assert spent(store, plan.config.id, "model:dear", {"": Price(("dear",), 1000, 2000)})[1] == pytest.approx(4 * 0.38)
+
+
 def total_of(use):
     return (use.tokens_in or 0) + (use.tokens_out or 0)
 

@@ -5,6 +5,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from aiohttp import web
@@ -223,10 +224,8 @@ def test_half_a_letter_in_a_reply_ends_no_talk(tmp_path, server):
 
 @pytest.mark.parametrize("step", ["eqlab.study.conversations.ask_one", "eqlab.study.conversations.request_of"])
 def test_a_fault_of_our_own_is_told_and_the_model_not_asked_again_and_again(tmp_path, server, monkeypatch, step):
-    def broken(*_, **__):
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(step, broken)
+    fault = AsyncMock if step.endswith("ask_one") else Mock
+    monkeypatch.setattr(step, fault(side_effect=ZeroDivisionError))
     with talking(tmp_path, server) as site:
         person = site.person().begin().say("Hello.", 50).until_answered()
         assert person.state == "down"

@@ -4,10 +4,13 @@ import asyncio
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from aiohttp import web
 from conftest import completion
+from in_thread import served
 from sqlalchemy import insert, update
 from talk_case import ARMS, price_file, talk_text, talking
 from web_case import HASH, PASSWORD, Site
@@ -186,3 +189,141 @@ def test_who_waits_for_others_replies_waits_no_longer_than_patience(tmp_path, se
         with participation.store.engine.begin() as connection:
             connection.execute(update(talk_calls).values(state="answered", cost=0.0))
         assert person.say(do="retry").until_answered().lines[-1] == ("other", "Mhm.")
+
+
+# -- requests without a reply ------------------------------------------------------------------------------------------
+
+WORST = 0.3
+"""Of a reply in these talks, at 1000 EUR for a million tokens that a model made."""
+ERROR = {"error": {"message": "Try later."}}
+USAGE = {"prompt_tokens": 50, "completion_tokens": 40}
+
+
+@contextmanager
+def model_server(reply):
+    """One that answers everything with this."""
+    asked = SimpleNamespace(bodies=[])
+
+    async def chat(request):
+        asked.bodies.append(await request.json())
+        return await reply(request)
+
+    with served(web.post("/v1/chat/completions", chat)) as asked.port:
+        yield asked
+
+
+async def breaks_off(request):
+    response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "5000"})
+    await response.prepare(request)
+    await response.write(b'{"choices": [{"message": {"content": "Well, ')
+    request.transport.close()
+    return response
+
+
+async def stream_breaks_off(request):
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    delta = {"model": "m", "choices": [{"index": 0, "delta": {"content": "Well, "}, "finish_reason": None}]}
+    await response.write(f"data: {json.dumps(delta)}\n\n".encode())
+    await response.write_eof()
+    return response
+
+
+def says(status=200, body=None, **headers):
+    async def go(request):
+        text = body if isinstance(body, str) else json.dumps(ERROR if body is None else body)
+        return web.Response(status=status, text=text, content_type="application/json", headers=headers)
+
+    return go
+
+
+FAILED = {"choices": [{"index": 0, "finish_reason": "error", "message": {"content": ""}}], **ERROR, "usage": USAGE}
+NOTHING, USED = 0.0, 0.04
+COSTS = {
+    "breaks off": (breaks_off, WORST),
+    "a stream that stops": (stream_breaks_off, WORST),
+    "half JSON": (says(body='{"choices": [{"message"'), WORST),
+    "too large": (says(body=json.dumps(completion("y" * 17 * 2**20))), WORST),
+    "failed, counted": (says(body=FAILED), USED),
+    "failed, counted in the error": (says(body={**ERROR, "usage": USAGE}), USED),
+    "failed, with a count that cannot be": (says(body={**FAILED, "usage": {**USAGE, "prompt_tokens": 0}}), WORST),
+    "gateway gave up": (says(504), WORST),
+    "gateway gave up too": (says(524), WORST),
+    "gateway": (says(502), NOTHING),
+    "no room": (says(503, **{"Retry-After": "0.1"}), NOTHING),
+    "server fault": (says(500), NOTHING),
+    "page": (says(body="<html><title>Away</title></html>"), NOTHING),
+}
+
+
+@pytest.mark.parametrize(("reply", "each"), COSTS.values(), ids=COSTS)
+def test_what_was_sent_and_may_be_billed_counts_and_every_request_does(reply, each, tmp_path, monkeypatch):
+    """Nothing of this cost anything, and behind a gateway it was not counted either: no limit was ever reached."""
+    price_file(tmp_path, monkeypatch)
+    limits = "max_cost = 0.7\nmax_calls = 5\nmax_calls_person = 5"
+    with (
+        model_server(reply) as asked,
+        talking(tmp_path, asked, talk=limits, patience=8, arms={"one": "good-model-x1"}) as site,
+    ):
+        person = site.person().begin().say("One.", 40).until_answered()
+        for _ in range(6):
+            if person.state == "down":
+                person.page = person.post("retry")
+                person.until_answered()
+        taken = model_calls(site.participation).totals
+        assert taken.calls == len(asked.bodies)
+        assert taken.cost == pytest.approx(each * len(asked.bodies))
+        assert taken.cost <= 0.7
+        assert len(asked.bodies) == (2 if each == WORST else 5)
+        assert person.state == "spent"
+
+
+@pytest.mark.parametrize(("status", "seconds"), [(429, "60"), (429, "0.5"), (503, "60"), (502, "0.5")])
+def test_who_waits_for_a_provider_that_only_refuses_costs_nothing(status, seconds, tmp_path, monkeypatch):
+    """When patience was over, everybody who waited was charged for a reply, though none was being made."""
+    price_file(tmp_path, monkeypatch)
+    refuses = says(status, **{"Retry-After": seconds})
+    with model_server(refuses) as asked, talking(tmp_path, asked, talk="max_cost = 9.0", patience=2) as site:
+        people = [site.person(f"p-{n}").begin() for n in range(3)]
+        with ThreadPoolExecutor() as at_once:
+            list(at_once.map(lambda person: person.say("One.", 40).until_answered(), people))
+        assert {person.state for person in people} == {"down"}
+        assert model_calls(site.participation).cost == 0.0
+
+
+def test_costs_in_two_currencies_have_no_sum(tmp_path, server, monkeypatch, eqlab):
+    """EUR and USD were added, and the sum called EUR."""
+    price_file(tmp_path, monkeypatch)
+    prices = tmp_path / "prices.toml"
+    first, second = prices.read_text().split('[[price]]\nmodels = ["bad-model-x2"]')
+    prices.write_text(f'{first}[[price]]\nmodels = ["bad-model-x2"]\ncurrency = "USD"{second}')
+    server.reply = lambda body, number: "Mhm."
+    with talking(tmp_path, server) as site:
+        for name in ("p-1", "p-2"):
+            site.person(name).begin().say("One.", 40).until_answered()
+        found, design = model_calls(site.participation), site.participation.design
+    assert (found.cost, found.totals.cost, found.currencies) == (None, None, ("EUR", "USD"))
+    cards, told = page_of(tmp_path, design)
+    assert cards["Cost of models"] == ("unknown", "no limit is set; the prices are in EUR and USD")
+    assert told["models"]["cost"] is told["models"]["totals"]["cost"] is None
+    (tmp_path / "talk.toml").write_text(talk_text(server.url))
+    said, checked = (
+        " ".join(eqlab("study", do, "talk.toml", "--store", "store.db").out.split()) for do in ("status", "check")
+    )
+    assert "cost unknown, for the prices are in EUR and USD." in said
+    assert "the models' prices are in EUR and USD, so what they cost together is not told" in checked
+
+
+def test_what_a_crash_left_is_told_apart_from_what_is_under_way(tmp_path, server, eqlab):
+    server.reply = lambda body, number: "Mhm."
+    with talking(tmp_path, server) as site:
+        participation = site.participation
+        now = participation.clock()
+        row = {"study_id": participation.study.id, "trial_id": "x", "at": now, "until": now - 1}
+        with participation.store.engine.begin() as connection:
+            connection.execute(insert(talk_calls), {**row, "state": "asked", "tokens": 0, "cost": 0.5})
+    cards, _ = page_of(tmp_path, participation.design)
+    assert cards["Models asked"] == ("1", "of 10,000 calls at most; 0 under way, 1 left by a crash, 0 failed")
+    (tmp_path / "talk.toml").write_text(talk_text(server.url))
+    said = " ".join(eqlab("study", "status", "talk.toml", "--store", "store.db").out.split())
+    assert "(0 under way, 1 left by a crash, 0 failed)" in said

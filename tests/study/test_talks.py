@@ -55,10 +55,10 @@ class Room:
         pending = trial or self.stand(who).pending.id
         return talks.begin_call(self.participation, who, pending, worst, limits, seconds, self.chain)
 
-    def end(self, who, call, text="Mhm.", status="ok", down="", trial=None, finish=""):
+    def end(self, who, call, text="Mhm.", status="ok", down="", stopped=False, trial=None, finish=""):
         pending = trial or self.stand(who).pending.id
         said = [Answer(self.design.run.id, pending, "", 0, 1, text, status, at=self.now, finish=finish)] if text else []
-        return talks.end_call(self.participation, who, call, (5, 0.25), said, self.chain, down)
+        return talks.end_call(self.participation, who, [call], (5, 0.25), said, self.chain, down, stopped)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_one_of_many_asks(room):
     (call,) = [one.id for one in found if one.id]
     room.now += 16
     assert room.ask(who).why == "", "whoever asked has not been heard of"
-    talks.renew_call(room.participation, call, 15.0)
+    talks.renew_call(room.participation, [call], 15.0)
     assert room.ask(who).why == "asked"
 
 
@@ -161,6 +161,36 @@ def test_a_lost_call_settles_nothing_and_is_told(room):
     assert room.ask(who).why == ""
     talks.ask_again(room.participation, who, room.chain)
     assert room.ask(who).why == "asked"
+
+
+def test_what_a_stop_of_the_server_cut_off_is_asked_again_unasked(room):
+    who = room.person("one")
+    room.say(who, 0)
+    call = room.ask(who)
+    assert room.end(who, call.id, text="", down="cut off", stopped=True) == "again"
+    assert room.ask(who).why == ""
+    room.now += 60
+    found = talks.calls_in(room.participation)
+    assert (found.calls, found.under_way, found.left, found.failed, found.cost) == (2, 0, 1, 1, 1.25)
+
+
+def test_what_is_sent_once_more_is_held_like_the_first_and_what_was_is_settled(room):
+    who = room.person("one")
+    room.say(who, 0)
+    calls, trial, limits = [room.ask(who).id], room.stand(who).pending.id, CallLimits(1.5, None, 100, 100)
+
+    def again(took):
+        more = talks.repeat_call(room.participation, calls, trial, took, (9, 1.0), limits, 15.0)
+        calls.extend([more.id] if more.id else [])
+        return more.why
+
+    assert [again(took) for took in ((0, 0.0), (5, 0.25), (14, 1.25))] == ["", "", "waits"]
+    found = talks.calls_in(room.participation)
+    assert (found.calls, found.under_way, found.cost) == (3, 3, 1.25)
+    room.now += 14
+    talks.renew_call(room.participation, calls, 15.0)
+    room.now += 14
+    assert talks.calls_in(room.participation).under_way == 3
 
 
 def test_whoever_stops_or_is_erased_gets_no_late_reply(room):

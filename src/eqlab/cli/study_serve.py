@@ -315,9 +315,12 @@ def _asked(models: "ModelCalls") -> str:
     cost = f"cost {money(models.cost, models.currency)}{limit}"
     if models.cost is not None and models.unpriced:
         cost += f" without {', '.join(models.unpriced)}, whose price is not known"
+    if len(models.currencies) > 1:
+        cost += f", for the prices are in {' and '.join(models.currencies)}"
+    left = f", {totals.left} left by a crash" if totals.left else ""
     return (
-        f"Models were asked {totals.calls:,} times of {models.max_calls:,} at most ({totals.under_way} under way, "
-        f"{totals.failed} failed): {totals.tokens:,} tokens, {cost}."
+        f"Models were asked {totals.calls:,} times of {models.max_calls:,} at most ({totals.under_way} under way"
+        f"{left}, {totals.failed} failed): {totals.tokens:,} tokens, {cost}."
     )
 
 

@@ -59,9 +59,15 @@ class Use:
 
 
 def timed_out(usage: Mapping[str, Any]) -> int:
-    """Requests of an attempt that were given up, and were probably billed."""
+    """Requests of an attempt that were given up or broke off, and may be billed."""
     value = usage.get("timed_out", 0)
     return value if isinstance(value, int) else 0
+
+
+def failed_tokens(usage: Mapping[str, Any]) -> tuple[int, int]:
+    """Tokens in and out of an attempt's requests that failed, where their server counted them."""
+    given, made = (usage.get(name, 0) for name in ("failed_in", "failed_out"))
+    return (given, made) if isinstance(given, int) and isinstance(made, int) else (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,42 @@ its room, every wire format says these three alike; other reasons are kept in th
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
+class Bill:
+    """What one question may cost beside its reply: its requests that were sent and brought none. Whoever sends writes
+    it; whoever pays may read it at any time."""
+
+    __slots__ = ("broken", "tokens_in", "tokens_out", "under_way")
+
+    def __init__(self) -> None:
+        self.under_way = False
+        """Whether a request is sent, and nothing known of it yet."""
+        self.broken = 0
+        """Requests that may be billed, and nobody said for how much."""
+        self.tokens_in = self.tokens_out = 0
+        """Of failures whose server counted them."""
+
+    def sends(self) -> None:
+        self.under_way = True
+
+    def ended(self, billed: bool, tokens: tuple[int, int] | None = None) -> None:
+        """The request that was under way is over, without a reply or with one that tells what it took."""
+        if self.under_way and tokens is not None:
+            self.tokens_in, self.tokens_out = self.tokens_in + tokens[0], self.tokens_out + tokens[1]
+        elif self.under_way and billed:
+            self.broken += 1
+        self.under_way = False
+
+    @property
+    def lost(self) -> int:
+        """Requests that count at their worst."""
+        return self.broken + self.under_way
+
+    def usage(self) -> dict[str, int]:
+        """As it is kept with an answer."""
+        told = {"timed_out": self.broken, "failed_in": self.tokens_in, "failed_out": self.tokens_out}
+        return {name: value for name, value in told.items() if value}
+
+
 class ChatRequest(msgspec.Struct, frozen=True):
     """One question in one meaning; each wire format says it in its own words."""
 
@@ -59,7 +95,8 @@ class ChatRequest(msgspec.Struct, frozen=True):
     wanted: Callable[[], Awaitable[bool]] | None = None
     """Asked before the question is sent where it had to wait: whether somebody still wants the reply."""
     again: Callable[[], Awaitable[None]] | None = None
-    """Awaited before the question is sent once more, for whatever reason. May raise LimitReached."""
+    """Awaited before the question is sent once more, for whatever reason but its rate. May raise LimitReached."""
+    bill: Bill | None = None
 
 
 class ChatReply(msgspec.Struct, frozen=True):
@@ -99,14 +136,12 @@ def _with_whole_letters(text: str) -> str:
 class TransportError(Exception):
     """The request failed for good after its retries; the model said nothing. The run goes on with other trials."""
 
-    def __init__(
-        self, message: str, retries: int = 0, sent: Mapping[str, Any] | None = None, timed_out: int = 0
-    ) -> None:
+    def __init__(self, message: str, retries: int = 0, sent: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.retries = retries
-        self.timed_out = timed_out
-        """Requests that were given up for their silence: probably billed."""
         self.sent: Mapping[str, Any] = sent or {}
+        self.usage: Mapping[str, int] = {}
+        """What it may have been billed for all the same."""
 
 
 class Unasked(TransportError):

@@ -20,7 +20,7 @@ from msgspec import structs
 
 from eqlab.core.errors import ModelError
 from eqlab.core.plural import many
-from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, Unasked
+from eqlab.models.chat import LENGTH, Bill, ChatReply, ChatRequest, LimitReached, TransportError, Unasked
 from eqlab.models.providers import reply_without_key, shown_url, without_key
 from eqlab.models.reply_identity import Order
 from eqlab.models.transport import Transport
@@ -158,7 +158,7 @@ class HttpChat:
 
     def adapt(self, outgoing: Outgoing, adapt: Adapt) -> None:
         """Raises TransportError where the server refuses what it asked for."""
-        self._adapt(outgoing, replace(adapt, model=True), _Tries(0))  # none is sent again by itself
+        self._adapt(outgoing, replace(adapt, model=True), _Tries(0, Bill()))  # none is sent again by itself
 
     def build(self, request: ChatRequest, profile: RequestProfile) -> Outgoing:
         return wire(profile.wire).build(self._endpoint, request, profile)
@@ -207,14 +207,21 @@ class HttpChat:
             await self._transport.connect_ahead(self._endpoint.base_url + outgoing.path, outgoing.headers)
 
     async def _ask(self, request: ChatRequest) -> ChatReply:
-        tries = _Tries(request.faults)
+        bill = request.bill or Bill()
+        try:
+            reply = await self._ask_until_answered(structs.replace(request, bill=bill), _Tries(request.faults, bill))
+        except TransportError as error:
+            error.usage = bill.usage()
+            raise
+        lost = bill.usage()
+        return structs.replace(reply, usage={**reply.usage, **lost}) if lost else reply
+
+    async def _ask_until_answered(self, request: ChatRequest, tries: "_Tries") -> ChatReply:
         late = time.monotonic() + max(request.within / 4, request.within - _LONGER * self._pace.at_once.usual)
         while True:
             if self._hopeless is not None and not request.stands_alone:
                 raise self._hopeless
-            if tries.sent and request.again is not None:
-                await request.again()
-            tries.sent = True
+            await self._announce(request, tries)
             waits = bool(tries.retries)
             if (started := self._pace.take()) is None:
                 waits = True
@@ -230,18 +237,10 @@ class HttpChat:
                     if waits and request.wanted is not None and not await request.wanted():
                         raise TransportError("nobody waits for the reply any more", tries.retries)
                     outgoing = self._built(request, tries)
-                    try:
-                        came = await self._post(outgoing)
-                    except asyncio.CancelledError:
-                        self._cut += 1
-                        raise
-                    result = self._wire_of(outgoing).read(outgoing, came) if isinstance(came, Incoming) else came
+                    came, result = await self._send(outgoing, tries)
                     self._note_met(came)
                     if type(result) is ChatReply:
-                        reply = self._took(request, result, came, tries.retries)
-                        if not tries.timed_out:
-                            return reply
-                        return structs.replace(reply, usage={**reply.usage, "timed_out": tries.timed_out})
+                        return self._took(request, result, came, tries.retries)
                     wait = await self._after_failure(outgoing, result, started, tries)
                 finally:
                     self._limiter.release()
@@ -249,6 +248,36 @@ class HttpChat:
                 self._pace.release()
             if wait:
                 await self._nap(wait)
+
+    async def _announce(self, request: ChatRequest, tries: "_Tries") -> None:
+        """That the question is sent once more, where it was sent before."""
+        sent, tries.sent = tries.sent, None
+        if sent is None or request.again is None:
+            return
+        try:
+            await request.again()
+        except LimitReached as reached:  # lost, for what was sent
+            raise TransportError(str(reached), tries.retries, sent) from None
+
+    async def _send(self, outgoing: Outgoing, tries: "_Tries") -> tuple[Any, ReplyOrFailure]:
+        """What came, and what it means."""
+        if not self._connects:
+            tries.bill.sends()
+        try:
+            came = await self._post(outgoing)
+        except asyncio.CancelledError:
+            self._cut += 1
+            raise
+        result = self._wire_of(outgoing).read(outgoing, came) if isinstance(came, Incoming) else came
+        again = result if isinstance(result, TryAgain) else None
+        if tries.bill.under_way and not (again and again.rate):
+            tries.sent = outgoing.sent
+        tokens = None if again is None else again.tokens
+        if tokens is not None:
+            told = ChatReply("", tokens_in=tokens[0], tokens_out=tokens[1], sent=outgoing.sent)
+            tokens = tokens if believed(told, outgoing.request) is told else None
+        tries.bill.ended(isinstance(result, TryAgain | Hopeless) and result.billed, tokens)
+        return came, result
 
     def _built(self, request: ChatRequest, tries: "_Tries") -> Outgoing:
         if not tries.own:
@@ -326,8 +355,9 @@ class HttpChat:
             self._pace.overloaded(wait or 0.0, timed_out=again.timed_out)
         if again.timed_out:
             self._slow(outgoing)
-        if again.timed_out and tries.timed_out >= _REPEATED:
-            raise TransportError(reason, tries.retries, outgoing.sent, tries.timed_out + 1)
+        given_up = again.timed_out or (again.gone and again.billed and outgoing.request.stands_alone)
+        if given_up and tries.given_up >= _REPEATED:
+            raise TransportError(reason, tries.retries, outgoing.sent)
         if not self._transport.met and tries.retries >= _RETRIES_UNMET:
             where = shown_url(self._endpoint.base_url)
             if again.gone or again.timed_out:
@@ -342,10 +372,8 @@ class HttpChat:
                 raise TransportError(reason, tries.retries, outgoing.sent)
             tries.faults -= 1
             await self._blame_schema(outgoing, again, tries)
-        tries.timed_out += again.timed_out
+        tries.given_up += given_up
         tries.retries += 1
-        if again.rate or again.gone or (again.overload and not again.timed_out):
-            tries.sent = False  # that took nothing
         if again.rate:
             return 0.0  # the limiter holds everybody back
         return self._backoff(tries.retries - 1) if wait is None else wait
@@ -375,11 +403,10 @@ class HttpChat:
         if again.status != 500 or outgoing.request.schema is None or self._schema_worked or tries.blamed:
             return
         tries.blamed = True
-        if outgoing.request.again is not None:
-            await outgoing.request.again()
+        await self._announce(outgoing.request, tries)
         bare = self._wire.build(self._endpoint, structs.replace(outgoing.request, schema=None), self._profile)
-        came = await self._post(bare)
-        if isinstance(came, Incoming) and isinstance(self._wire.read(bare, came), ChatReply):
+        _, result = await self._send(bare, tries)
+        if isinstance(result, ChatReply):
             reason = without_key(again.reason, self._endpoint.key)
             raise self._end(outgoing, f"{self._named} fails on a JSON schema ({reason}).", "Run without --structured.")
 
@@ -406,7 +433,8 @@ class HttpChat:
         except TypeError:  # half a letter, which it refuses
             body = _as_json(outgoing.body)
         url, question = self._endpoint.base_url + outgoing.path, outgoing.request.messages
-        return await self._transport.request("POST", url, outgoing.headers, body, question=question)
+        sends = outgoing.request.bill.sends if outgoing.request.bill else lambda: None
+        return await self._transport.request("POST", url, outgoing.headers, body, question=question, sends=sends)
 
     async def _is_there(self) -> bool:
         headers = {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
@@ -489,12 +517,14 @@ class HttpChat:
 class _Tries:
     """What one question has cost so far."""
 
-    __slots__ = ("blamed", "changes", "faults", "own", "retries", "sent", "timed_out")
+    __slots__ = ("bill", "blamed", "changes", "faults", "given_up", "own", "retries", "sent")
 
-    def __init__(self, faults: int) -> None:
-        self.faults = faults
-        self.retries = self.timed_out = self.changes = 0
-        self.blamed = self.sent = False
+    def __init__(self, faults: int, bill: Bill) -> None:
+        self.faults, self.bill = faults, bill
+        self.retries = self.given_up = self.changes = 0
+        self.blamed = False
+        self.sent: Mapping[str, Any] | None = None
+        """What was sent last, if it was, and not refused for its rate."""
         self.own: list[Adaptation] = []
         """What the server wants otherwise for this question alone."""
 

@@ -111,7 +111,7 @@ class LitellmPost:
                 **body, timeout=self._timeout, num_retries=0, max_retries=0, drop_params=False
             )
         except TimeoutError:
-            return TryAgain(f"no reply within {self._timeout:g} s", overload=True, timed_out=True)
+            return TryAgain(f"no reply within {self._timeout:g} s", overload=True, timed_out=True, billed=True)
         except self._failures as error:
             return _failure(error, time.perf_counter() - started)
         found = reply.model_dump() if hasattr(reply, "model_dump") else dict(reply)
@@ -127,7 +127,7 @@ def _failure(error: Exception, latency: float) -> Incoming | TryAgain | Hopeless
     text = str(error)
     body: dict[str, Any]
     if kind in ("Timeout", "APITimeoutError"):
-        return TryAgain(text[:300], overload=True, timed_out=True)
+        return TryAgain(text[:300], overload=True, timed_out=True, billed=True)
     if kind == "APIConnectionError":
         return TryAgain(text[:300], gone=True)
     if kind == "ContentPolicyViolationError":

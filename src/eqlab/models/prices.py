@@ -21,7 +21,7 @@ from eqlab.core.environment import version_of
 from eqlab.core.errors import DataError
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
 from eqlab.core.toml_file import Notes, Section
-from eqlab.core.usage import Took, Usage, total
+from eqlab.core.usage import Took, Usage, failed_tokens, total
 from eqlab.core.values import dataclass
 from eqlab.data import FOLDER
 from eqlab.models.open import is_local
@@ -252,7 +252,7 @@ def cost_of(use: Took, price: Price | None) -> float | None:
 
 def spent(store: Reader, run: str, subject: str, by_seat: Mapping[str, Price | None]) -> tuple[int, float, int]:
     """(tokens, cost, replies that are estimated) that a limit counts: what was not counted is taken at its worst,
-    a lost request only where it was given up for its silence. The cost is 0 where no price is known: such a run has no
+    a lost request only where it may be billed. The cost is 0 where no price is known: such a run has no
     limit of cost."""
     tokens, cost, estimated = 0, 0.0, 0
     for use in store.used(run, subject, whole=True):
@@ -261,6 +261,9 @@ def spent(store: Reader, run: str, subject: str, by_seat: Mapping[str, Price | N
         if use.timed_out:
             tokens += use.timed_out * (guess_in + use.room)
             cost += use.timed_out * (price.cost(guess_in, use.room) if price else 0.0)
+        failed = failed_tokens(use.usage)
+        tokens += sum(failed)
+        cost += price.cost(*failed) if price else 0.0
         if not use.answered:
             continue
         tokens_in, tokens_out = use.known_tokens

@@ -482,5 +482,5 @@ def lost_answer(session: Session, planned: Planned, attempt: int, error: Transpo
         transport_retries=error.retries,
         at=time.time(),
         sent=error.sent,
-        usage={"timed_out": error.timed_out} if error.timed_out else {},
+        usage=error.usage,
     )

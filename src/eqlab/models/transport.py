@@ -212,14 +212,16 @@ class Transport:
         body: bytes | None,
         largest: int = 0,
         question: Hashable = None,
+        sends: Callable[[], None] = lambda: None,
     ) -> Incoming | TryAgain | Hopeless:
-        """`largest`: bytes of a response at most; 0: those of a reply."""
+        """`largest`: bytes of a response at most; 0: those of a reply. `sends` is called when there is a connection to
+        send it over."""
         for _ in range(_REDIRECTS):
             connection = await self.pool.take(_origin(url))
             came: Incoming | TryAgain | Hopeless | None = None
             try:
                 came = await self._over(
-                    connection, method, url, headers, body, largest or _LARGEST_REPLY, self.silences
+                    connection, method, url, headers, body, largest or _LARGEST_REPLY, self.silences, sends
                 )
             finally:
                 if not isinstance(came, Incoming):
@@ -228,7 +230,7 @@ class Transport:
                 return came
             good = came.raw if came.well else None
             if not await self.pool.give(connection, came.latency, question, good):
-                return TryAgain("a reply that is another question's", unasked=True)
+                return TryAgain("a reply that is another question's", billed=True, unasked=True)
             if came.status not in _MOVED:
                 return came
             try:
@@ -258,6 +260,7 @@ class Transport:
         body: bytes | None,
         largest: int,
         silences: Silences,
+        sends: Callable[[], None] = lambda: None,
     ) -> Incoming | TryAgain | Hopeless:
         started = time.perf_counter()
         proxy = self._proxy(url)
@@ -266,6 +269,7 @@ class Transport:
             if connection.protocol is None:
                 async with asyncio.timeout(silences.silence):
                     await self.pool.connect(connection, target)
+            sends()
             mine = silences.sent(connection.give_up, self.timeouts.whole)
             whole = False
             try:
@@ -277,7 +281,7 @@ class Transport:
                 if encoding := fields.get("Content-Encoding"):
                     raw = unpacked(raw, encoding, largest)
                 if len(raw) > largest:
-                    return Hopeless(f"the reply is larger than {largest // 2**20} MB", model=False)
+                    return Hopeless(f"the reply is larger than {largest // 2**20} MB", model=False, billed=True)
                 whole = True
                 return Incoming(status, fields, raw, time.perf_counter() - started)
             finally:
@@ -288,7 +292,8 @@ class Transport:
                 where = _nearest(proxy, url)
                 return TryAgain(f"no connection to {where} within {min(took, self.timeouts.whole):.3g} s", gone=True)
             what = "no reply" if took < self.timeouts.whole else "no whole reply"
-            return TryAgain(f"{what} within {min(took, self.timeouts.whole):.3g} s", overload=True, timed_out=True)
+            reason = f"{what} within {min(took, self.timeouts.whole):.3g} s"
+            return TryAgain(reason, overload=True, timed_out=True, billed=True)
         except aiohttp.ClientConnectorCertificateError as error:
             return _untrusted(str(error.certificate_error))
         except aiohttp.ClientHttpProxyError as error:
@@ -297,7 +302,7 @@ class Transport:
             of_proxy = proxy is not None and error.host == urlsplit(proxy).hostname
             return TryAgain(f"{'the proxy is away: ' if of_proxy else ''}{no_connection(error)}", gone=True)
         except (aiohttp.ClientError, HttpProcessingError, OSError, asyncio.IncompleteReadError, zlib.error) as error:
-            return TryAgain(_broken_off(error))
+            return TryAgain(_broken_off(error), billed=True)
 
     async def _read(
         self, connection: PooledConnection, largest: int, mine: _Awaited

@@ -5,10 +5,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from eqlab.core.errors import UsageError
 from eqlab.core.text import money
 from eqlab.core.values import dataclass
-from eqlab.models.chat import Chat, ChatReply, ChatRequest, LimitReached, TransportError
+from eqlab.models.chat import Bill, Chat, ChatReply, ChatRequest, LimitReached
 from eqlab.models.prices import Price, known_prices, most_said, spent
 from eqlab.runs.estimate import most_tokens_in
 from eqlab.runs.request import Prepared, seated
@@ -165,22 +167,33 @@ class Metered:
         budget = self._budget
         worst = budget.worst(self._subject, self._chat, request)
         await budget.reserve(worst)
-        took = Amount()
-        try:
-            reply = await self._chat.ask(request)
-            took = budget.actual(self._subject, request, reply)
-            took += self._given_up(worst, int(reply.usage.get("timed_out", 0)))
-            return reply
-        except TransportError as error:
-            took = self._given_up(worst, error.timed_out)
-            raise
-        finally:
-            budget.settle(worst, took)
+        bill, took, settled, reserved = Bill(), Amount(), Amount(), True
 
-    @staticmethod
-    def _given_up(worst: Amount, times: int) -> Amount:
-        """Requests that were given up for their silence were probably billed."""
-        return Amount(times * worst.tokens, times * worst.cost, times)
+        async def again() -> None:
+            """What was lost is settled before there is room for more."""
+            nonlocal settled, reserved
+            lost = self._lost(bill, worst)
+            if lost != settled:
+                budget.settle(worst, lost - settled)
+                settled, reserved = lost, False
+                await budget.reserve(worst)
+                reserved = True
+            if request.again is not None:
+                await request.again()
+
+        try:
+            reply = await self._chat.ask(structs.replace(request, bill=bill, again=again))
+            took = budget.actual(self._subject, request, reply)
+            return reply
+        finally:
+            if reserved:
+                budget.settle(worst, took + self._lost(bill, worst) - settled)
+
+    def _lost(self, bill: Bill, worst: Amount) -> Amount:
+        """Requests that brought no reply: at what their server counted, else at their worst."""
+        times = bill.lost
+        told = self._budget.amount(self._subject, bill.tokens_in, bill.tokens_out)
+        return told + Amount(times * worst.tokens, times * worst.cost, times)
 
     def hurry(self) -> None:
         self._chat.hurry()

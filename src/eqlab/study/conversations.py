@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -50,6 +50,8 @@ _LEASE, _BEAT = 15.0, 5.0
 """Seconds for which nobody else asks the same question; renewed while it is under way. After a crash the question is
 asked again when they are over."""
 _POLL = 0.5
+_LAST_REPLIES, _LAST_WRITES = 6.0, 2.0
+"""Seconds for which a server that stops waits for replies, and then for what has become of them to be on disk."""
 _AT_ONCE = 512
 """Questions to one address at a time: whoever waits here waits for nothing. With 64, of 500 people who had written to a
 model that takes 20 s only two in three had its reply in 100 s."""
@@ -94,6 +96,8 @@ class Conversations:
             self.models.values(), concurrency=_AT_ONCE, timeouts=timeouts, say=lambda _: None
         )
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._asking: set[asyncio.Task[None]] = set()
+        self._closing = False
         self._stuck: dict[str, tuple[str, State]] = {}
         """Trial and state of those for whom this process cannot ask; what was asked in vain is in the store, where
         every process of a server sees it."""
@@ -181,14 +185,14 @@ class Conversations:
 
     def _ask(self, person: str) -> None:
         task = self._tasks.get(person)
-        if task is None or task.done():
+        if (task is None or task.done()) and not self._closing:
             self._tasks[person] = asyncio.create_task(self._turn(person))
 
     async def _turn(self, person: str) -> None:
         """Ask until the model's turn is settled or it is clear that it will not be."""
         trial, begun = "", time.monotonic()
         try:
-            while True:
+            while not self._closing:
                 here = await self._position(person)
                 if here is None or here.pending is None or self._persons(here.pending) or here.asked == "failed":
                     return
@@ -231,23 +235,23 @@ class Conversations:
         )
         if call.id is None:
             return call.why
-        repeats: list[int] = []
-        under_way, room = worst, chat.most_tokens(request, thinks=False)
+        calls, room = [call.id], chat.most_tokens(request, thinks=False)
 
         async def again(worst: Amount) -> None:
-            nonlocal under_way
+            so_far = meter()
             more: Call = await self._write(
                 repeat_call,
                 self.participation,
-                call.id,
+                calls,
                 trial.id,
+                (so_far.tokens, so_far.cost),
                 (worst.tokens, worst.cost),
                 limits_of(self.terms),
+                _LEASE,
             )
             if more.id is None:
                 raise LimitReached("the study's limit of questions to models is reached")
-            repeats.append(more.id)
-            under_way = worst
+            calls.append(more.id)
 
         left = False
 
@@ -261,23 +265,25 @@ class Conversations:
             return not left
 
         meter = self._metered(session, again, wanted)
-        beat = asyncio.create_task(self._beat(call.id))
-        down, took = "", Amount()
+        beat = asyncio.create_task(self._beat(calls))
+        question = asyncio.create_task(ask_one(session, planned))
+        self._asking.add(question)
         try:
-            await asyncio.wait_for(ask_one(session, planned), self.terms.patience)
-            took = meter()
-            down = next((answer.note or "lost" for answer in said if answer.status == "error"), "")
-        except TimeoutError:
-            down, took = f"nothing came in {self.terms.patience:g} s", meter() + under_way  # probably billed
-        except LimitReached as error:  # before what was sent last came to an end
-            down, took = str(error), meter() + under_way
-        except EqlabError as error:
-            down, took = error.message, meter()
-        except Exception as error:  # noqa: BLE001 - a fault of ours: asked again and again it would only cost
-            _log.error("talk failed", exc_info=True)
-            down, took = f"a fault of eqlab ({type(error).__name__})", meter() + under_way
+            await asyncio.wait([question], timeout=self.terms.patience)
         finally:
             beat.cancel()
+            question.cancel()
+            await asyncio.wait([question])
+            self._asking.discard(question)
+        took, down = meter(), next((answer.note or "lost" for answer in said if answer.status == "error"), "")
+        fault = None if question.cancelled() else question.exception()
+        if question.cancelled():
+            down = f"nothing came in {self.terms.patience:g} s"
+        elif isinstance(fault, EqlabError):
+            down = fault.message
+        elif fault is not None:  # ours: asked again and again it would only cost
+            _log.error("talk failed", exc_info=fault)
+            down = f"a fault of eqlab ({type(fault).__name__})"
         last = said[-1] if said else None
         if last and last.status != "ok" and last.finish == LENGTH and (rest := last.sent.get("room", room)) < room:
             said.clear()  # no silence of the model's
@@ -285,18 +291,19 @@ class Conversations:
         answers = [answer for answer in said if answer.status != "error"]
         if not answers and not down:
             down = session.limit or "the model was not asked"
-        if not left:
+        stopped = self._closing and not any(answer.status in ("ok", "refused") for answer in answers)
+        if not left and not stopped:
             self._notice(position.arm, bool(down))
         await self._write(
             end_call,
             self.participation,
             person,
-            call.id,
+            calls,
             (took.tokens, took.cost),
             answers,
             self._chain,
             down[:300],
-            repeats,
+            stopped,
         )
         return ""
 
@@ -338,11 +345,11 @@ class Conversations:
         session.seats = {seat: (model, session.chat) for seat, (model, _) in session.seats.items()}
         return lambda: budget.spent
 
-    async def _beat(self, call: int) -> None:
+    async def _beat(self, calls: Sequence[int]) -> None:
         while True:
             await asyncio.sleep(_BEAT)
             with suppress(StoreError):  # a server that is away comes back, perhaps in time
-                await self._write(renew_call, self.participation, call, _LEASE)
+                await self._write(renew_call, self.participation, calls, _LEASE)
 
     # -- steps of the above ------------------------------------------------------------------------------------
 
@@ -368,10 +375,17 @@ class Conversations:
         return replace(position, turns=position.turns[:-1], pending=last.trial, attempts=())
 
     async def close(self) -> None:
-        """Questions under way are given up; what was answered is on disk."""
+        """What only waits is given up; replies under way are waited for, and what is cut off then counts at its worst.
+        Whose question it was is asked for again at the next start, unasked."""
+        self._closing = True
+        for chat in self._chats.values():
+            chat.hurry()
         tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
+        for cut_off, seconds in ((self._asking, _LAST_REPLIES), (tasks, _LAST_WRITES)):
+            if tasks:
+                await asyncio.wait(tasks, timeout=seconds)
+            for task in list(cut_off):
+                task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for chat in self._chats.values():
             await chat.close()
@@ -402,6 +416,11 @@ class _Hurried:
         return getattr(self._chat, name)
 
     async def ask(self, request: ChatRequest) -> ChatReply:
+        async def again() -> None:
+            if request.again is not None:
+                await request.again()
+            await self._again(request)
+
         if self._asked:
             await self._again(request)
         self._asked = True
@@ -414,6 +433,6 @@ class _Hurried:
                 stands_alone=True,
                 within=left,
                 wanted=self._wanted,
-                again=lambda: self._again(request),
+                again=again,
             )
         )

@@ -17,7 +17,7 @@ from eqlab.core.study import Study, TalkTerms
 from eqlab.core.text import visible
 from eqlab.core.trials import Trial
 from eqlab.core.values import dataclass
-from eqlab.models.prices import known_prices
+from eqlab.models.prices import Price, known_prices
 from eqlab.models.runner import Asked, place_in_talk
 from eqlab.runs.budget import Amount, Budget, Limits
 from eqlab.runs.estimate import CHARACTERS_PER_TOKEN, longest_reply, prompt_tokens, turns_ahead
@@ -142,8 +142,10 @@ class ModelCalls:
 
     totals: CallTotals
     cost: float | None
-    """None where no price is known."""
+    """None where no price is known, and in several currencies."""
     currency: str
+    currencies: tuple[str, ...]
+    """Those of the models' prices: amounts in two have no sum."""
     unpriced: tuple[str, ...]
     """Models whose price is not known, and which the cost leaves out."""
     max_calls: int
@@ -160,10 +162,22 @@ def model_calls(participation: Participation) -> ModelCalls | None:
     budget, totals = budget_of(study, models), calls_in(participation)
     unpriced = tuple(sorted({model.spec for model in models if budget.prices[model.subject] is None}))
     priced = any(price is not None for price in budget.prices.values())
-    terms = study.talk
+    terms, currencies = study.talk, _currencies(budget.prices)
+    cost = totals.cost if priced and len(currencies) < 2 else None
+    totals = replace(totals, cost=cost)
     return ModelCalls(
-        totals, totals.cost if priced else None, budget.currency, unpriced, terms.max_calls, terms.max_cost
+        totals,
+        cost,
+        "" if len(currencies) > 1 else budget.currency,
+        currencies,
+        unpriced,
+        terms.max_calls,
+        terms.max_cost,
     )
+
+
+def _currencies(prices: Mapping[str, Price | None]) -> tuple[str, ...]:
+    return tuple(sorted({price.currency for price in prices.values() if price and price.currency}))
 
 
 def limits_of(terms: TalkTerms) -> CallLimits:
@@ -172,12 +186,14 @@ def limits_of(terms: TalkTerms) -> CallLimits:
 
 def too_little(design: Design) -> Iterator[str]:
     """Limits that end a talk before it is over, should the replies be as long as they may: a question is asked only if
-    it can be paid for at its worst."""
+    it can be paid for at its worst. And prices that cannot be added up."""
     study, terms, kind = design.study, design.study.talk, kind_of(design.study)
     if terms is None or not design.talks or not isinstance(kind, Conversing):
         return
     models = list(kind.models(study).values())
     budget = budget_of(study, models)
+    if len(currencies := _currencies(budget.prices)) > 1:
+        yield f"arms: the models' prices are in {' and '.join(currencies)}, so what they cost together is not told."
     (config,) = design.run.benchmarks
     asked = Asked(load(config.name), config.options)
     first = design.trials[design.talks[0]]
@@ -210,7 +226,7 @@ def budget_of(study: Study, models: Iterable[ModelConfig]) -> Budget:
     where a limit of cost cannot be held: an unknown price, or two currencies."""
     known, asked = known_prices(), list(models)
     prices = {model.subject: known.of(model) for model in asked}
-    currencies = sorted({price.currency for price in prices.values() if price and price.currency})
+    currencies = _currencies(prices)
     terms = study.talk
     if terms is not None and (terms.max_cost is not None or terms.max_cost_person is not None):
         unknown = sorted({model.spec for model in asked if prices[model.subject] is None})

@@ -89,6 +89,12 @@ def amount(value: Any) -> float | None:
     return float(value)
 
 
+def tokens_told(tokens_in: Any, tokens_out: Any) -> tuple[int, int] | None:
+    """What a failure took, where its server says both."""
+    given, made = count(tokens_in), count(tokens_out)
+    return None if given is None or made is None else (given, made)
+
+
 _CHARACTERS_A_TOKEN = 32
 """A tokenizer's longest tokens are about half as long; runs of one sign aside, no text has fewer tokens."""
 _SERVERS_OWN = 10_000
@@ -301,7 +307,11 @@ class TryAgain:
     gone: bool = False
     """Nobody answered, or only a gateway: an outage, which is waited for."""
     timed_out: bool = False
-    """Perhaps billed: repeated twice at most."""
+    """Billed, probably: repeated twice at most."""
+    billed: bool = False
+    """Whether it may be: a model was at work, or had been."""
+    tokens: tuple[int, int] | None = None
+    """In and out, where the server has counted them."""
     unasked: bool = False
     """Another question's reply: asked again at once, on a connection of its own, and no failure of this question."""
     status: int = 0
@@ -328,6 +338,8 @@ class Hopeless:
     """Whether the whole model is meant (its key, its name, its account) or this request alone."""
     gateway: bool = False
     """Whether it is no API's word, but some page or text: after good replies, a gateway's hiccup."""
+    billed: bool = False
+    """Whether it may be all the same."""
 
 
 ReplyOrFailure = ChatReply | TryAgain | Adapt | Hopeless

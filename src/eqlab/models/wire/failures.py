@@ -14,7 +14,16 @@ from typing import Any
 
 from eqlab.core.values import dataclass
 from eqlab.models.chat import FILTERED, ChatReply
-from eqlab.models.wire.contract import Adapt, Adaptation, Hopeless, Incoming, Outgoing, ReplyOrFailure, TryAgain
+from eqlab.models.wire.contract import (
+    Adapt,
+    Adaptation,
+    Hopeless,
+    Incoming,
+    Outgoing,
+    ReplyOrFailure,
+    TryAgain,
+    is_stream,
+)
 
 NO_LOGIN = "the proxy wants a name and a password (HTTP 407)"
 LOGIN_HINT = "Give them in HTTPS_PROXY or HTTP_PROXY: http://name:password@host:port."
@@ -27,6 +36,8 @@ was given up."""
 _OVERLOAD = (503, 529)
 _GATEWAY = (502, 503, 504, *range(520, 528), 529, 530)
 """Cloudflare's 52x and 530 among them: nobody behind the gateway."""
+_GIVEN_UP = (408, 460, 499, 504, 524)
+"""Somebody on the way has given up waiting for a model that may be at work."""
 FILTER_CODES = (
     "content_filter",
     "content_policy_violation",
@@ -113,6 +124,7 @@ def classify(
             wait=wait,
             gone=status in _GATEWAY,
             status=status,
+            billed=status in _GIVEN_UP or (incoming.well and not problem.status) or _had_begun(incoming),
         )
     if status == 401:
         return Hopeless(
@@ -137,6 +149,11 @@ def classify(
     return Hopeless(
         f"it answers {words}", f"Check the address; it should end in {ends_in}.", model=status in _NOT_THERE
     )
+
+
+def _had_begun(incoming: Incoming) -> bool:
+    """Whether an error ends a stream that held something before it."""
+    return is_stream(incoming.headers, incoming.raw) and incoming.raw.count(b"data:") > 1
 
 
 def _not_taken(outgoing: Outgoing, problem: ErrorBody, fields: Mapping[str, str], words: str) -> ReplyOrFailure:
@@ -185,10 +202,10 @@ def unreadable(error: Exception, incoming: Incoming) -> TryAgain:
     if page is not None:
         return TryAgain(f"a web page instead of a reply ({page or 'without a title'})")
     if not incoming.raw.strip():
-        return TryAgain(f"an empty body (HTTP {incoming.status})")
+        return TryAgain(f"an empty body (HTTP {incoming.status})", billed=True)
     if isinstance(error, KeyError | IndexError | TypeError | AttributeError):  # JSON, but no reply: its own words tell
-        return TryAgain(f"JSON that is no reply: {read_error(incoming.raw).text}"[:_SHOWN])
-    return TryAgain(f"a reply that cannot be read ({type(error).__name__}: {error})"[:_SHOWN])
+        return TryAgain(f"JSON that is no reply: {read_error(incoming.raw).text}"[:_SHOWN], billed=True)
+    return TryAgain(f"a reply that cannot be read ({type(error).__name__}: {error})"[:_SHOWN], billed=True)
 
 
 def read_error(raw: bytes) -> ErrorBody:

@@ -23,6 +23,7 @@ from eqlab.models.wire.contract import (
     known,
     mapping,
     token_limit,
+    tokens_told,
     unambiguous,
     without_twins,
 )
@@ -199,7 +200,8 @@ def _read(body: Mapping[str, Any], outgoing: Outgoing, incoming: Incoming) -> Re
     if reason in FILTERS:
         return refused(outgoing, incoming, reason, text, **counted)
     if reason in ("MALFORMED_RESPONSE", "OTHER", "FINISH_REASON_UNSPECIFIED") and not text:
-        return TryAgain(f"the provider failed while answering ({reason})")
+        tokens = tokens_told(counted["tokens_in"], counted["tokens_out"])
+        return TryAgain(f"the provider failed while answering ({reason})", billed=True, tokens=tokens)
     if outgoing.request.schema is not None:
         text = as_asked(text, outgoing.request.schema)
     return ChatReply(

@@ -4,6 +4,7 @@ Azure has them at a deployment, with a key in a header of its own and the API's 
 ends in /openai/v1 is Azure's newer one, with the model in the body."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from eqlab.core.trials import Message
@@ -26,6 +27,7 @@ from eqlab.models.wire.contract import (
     known,
     mapping,
     token_limit,
+    tokens_told,
     unambiguous,
     without_comments,
 )
@@ -165,7 +167,7 @@ def read_chat(outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:
         raw = without_comments(incoming.raw)
         body = _gathered(raw) if is_stream(incoming.headers, raw) else unambiguous(raw)
         if not body.get("choices") and body.get("error"):  # a failure after the 200 was sent
-            return not_taken(outgoing, incoming, error_in(body))
+            return with_usage(not_taken(outgoing, incoming, error_in(body)), body)
         return read_body(body, outgoing, incoming.latency)
     except BROKEN as error:
         return unreadable(error, incoming)
@@ -186,7 +188,7 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Re
     if kind in FAILED or (body.get("error") and not message.get("content")):
         problem = error_in(choice if choice.get("error") else body)
         why = problem.text[:200] if choice.get("error") or body.get("error") else finish
-        return TryAgain(f"the provider failed while answering ({why})")
+        return with_usage(TryAgain(f"the provider failed while answering ({why})", billed=True), body)
     text = _words(message.get("content"))
     reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
     declined = message.get("refusal") or ""
@@ -219,6 +221,13 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Re
         sent=outgoing.sent,
         usage=more,
     )
+
+
+def with_usage(failure: ReplyOrFailure, body: Mapping[str, Any]) -> ReplyOrFailure:
+    """A failure with what it took, where its server says so."""
+    usage = mapping(body.get("usage"))
+    tokens = tokens_told(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    return replace(failure, tokens=tokens) if isinstance(failure, TryAgain) else failure
 
 
 def _words(content: Any) -> str:
@@ -286,7 +295,7 @@ def _gathered(raw: bytes) -> dict[str, Any]:
     choice: dict[str, Any] = {}
     for piece in events(raw):
         if piece.get("error"):
-            return piece
+            return whole | piece
         whole["model"] = piece.get("model") or whole.get("model")
         if piece.get("usage") is not None:
             whole["usage"] = added_usage(whole.get("usage"), piece["usage"])

@@ -19,6 +19,7 @@ from eqlab.models.wire.contract import (
     known,
     mapping,
     token_limit,
+    tokens_told,
     unambiguous,
 )
 from eqlab.models.wire.failures import ErrorBody, classify, error_in, filter_code, read_error, refused, unreadable
@@ -84,13 +85,20 @@ class OpenAiResponses:
             streamed = is_stream(incoming.headers, incoming.raw)
             body = _last_event(incoming.raw) if streamed else unambiguous(incoming.raw)
             if body.get("error"):
-                return _not_taken(outgoing, incoming, error_in(body))
+                return _not_taken(outgoing, incoming, error_in(body), _tokens(body))
             return _read(body, outgoing, incoming)
         except BROKEN as error:
             return unreadable(error, incoming)
 
 
-def _not_taken(outgoing: Outgoing, incoming: Incoming, problem: ErrorBody) -> ReplyOrFailure:
+def _tokens(body: Mapping[str, Any]) -> tuple[int, int] | None:
+    usage = mapping(body.get("usage"))
+    return tokens_told(usage.get("input_tokens"), usage.get("output_tokens"))
+
+
+def _not_taken(
+    outgoing: Outgoing, incoming: Incoming, problem: ErrorBody, tokens: tuple[int, int] | None = None
+) -> ReplyOrFailure:
     if (
         incoming.status == 400
         and "reasoning" in outgoing.body
@@ -98,9 +106,8 @@ def _not_taken(outgoing: Outgoing, incoming: Incoming, problem: ErrorBody) -> Re
     ):
         return Adapt(Adaptation("way", "effort", level), problem.text)
     if incoming.well and not filter_code(problem):  # a response that failed on the way
-        return TryAgain(
-            f"the provider failed while answering ({problem.text[:200]})", rate="rate_limit" in problem.code
-        )
+        reason, rate = f"the provider failed while answering ({problem.text[:200]})", "rate_limit" in problem.code
+        return TryAgain(reason, rate=rate, billed=not rate, tokens=tokens)
     return classify(outgoing, incoming, problem, _MEANINGS)
 
 
@@ -128,7 +135,7 @@ def _read(body: Mapping[str, Any], outgoing: Outgoing, incoming: Incoming) -> Re
     status = body.get("status") or ""
     why = mapping(body.get("incomplete_details")).get("reason") or ""
     if status in ("failed", "cancelled", "in_progress", "queued"):
-        return TryAgain(f"the response is {status}")
+        return TryAgain(f"the response is {status}", billed=True, tokens=_tokens(body))
     usage = mapping(body.get("usage"))
     counted: dict[str, Any] = {
         "model": str(body.get("model") or ""),

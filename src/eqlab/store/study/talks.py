@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import structs
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, case, func, insert, select, update
 
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Turn
@@ -73,11 +73,14 @@ class CallTotals:
     calls: int
     """Requests that went out, those that were sent once more included."""
     under_way: int
-    """Or left behind by a crash; their tokens and cost are counted at their worst."""
+    """Their tokens and cost are counted at their worst, as of those after them."""
+    left: int
+    """By a crash: nobody is at them any more."""
     failed: int
     """Without a reply, for whatever reason; what they took is counted as far as it is known."""
     tokens: int
-    cost: float
+    cost: float | None
+    """None where it is not known, or in several currencies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,17 +174,31 @@ def begin_call(
 
 @despite_deadlock
 def repeat_call(
-    participation: Participation, call: int, trial: str, worst: tuple[int, float], limits: CallLimits
+    participation: Participation,
+    calls: Sequence[int],
+    trial: str,
+    took: tuple[int, float],
+    worst: tuple[int, float],
+    limits: CallLimits,
+    seconds: float,
 ) -> Call:
-    """Write down that the question of a call is sent once more, if the limits allow it. Until the call ends, it counts
-    at its worst."""
+    """Write down that a question is sent once more, if the limits allow it: what its calls took so far, and the new one
+    at its worst until it ends."""
     study, now = participation.study.id, participation.clock()
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"talk {study}")
-        person = connection.execute(select(talk_calls.c.person).where(talk_calls.c.id == call)).scalar()
+        person = connection.execute(select(talk_calls.c.person).where(talk_calls.c.id == calls[0])).scalar()
         if person is None or not find_people(connection, study, [person], lock=True):
             return Call(None, "gone")
-        return _record(connection, study, person, trial, worst, limits, now, now)
+        _settle(connection, calls, took)
+        return _record(connection, study, person, trial, worst, limits, now, now + seconds)
+
+
+def _settle(connection: Connection, calls: Sequence[int], took: tuple[int, float]) -> None:
+    """The first of a question's calls has what all of them took."""
+    first, *repeats = calls
+    connection.execute(update(talk_calls).where(talk_calls.c.id == first).values(tokens=took[0], cost=took[1]))
+    connection.execute(update(talk_calls).where(talk_calls.c.id.in_(repeats)).values(tokens=0, cost=0.0))
 
 
 def _record(
@@ -200,8 +217,7 @@ def _record(
     if every[0] >= limits.calls or own[0] >= limits.calls_person:
         return Call(None, "spent")
     if limits.cost is not None and every[1] + cost > limits.cost:
-        under_way = (talk_calls.c.state == "asked", talk_calls.c.until.between(now, now + _LONGEST_LEASE))
-        settled = every[1] - _spent(connection, (talk_calls.c.study_id == study, *under_way))[1]
+        settled = every[1] - _spent(connection, (talk_calls.c.study_id == study, _held(now)))[1]
         return Call(None, "waits" if settled + cost <= limits.cost else "spent")
     if limits.cost_person is not None and own[1] + cost > limits.cost_person:
         return Call(None, "spent")
@@ -226,37 +242,38 @@ def ask_again(participation: Participation, person: str, chain: Chain) -> None:
         connection.execute(update(talk_calls).where(*own, talk_calls.c.state != "asked").values(state="retried"))
 
 
-def renew_call(participation: Participation, call: int, seconds: float) -> None:
+def renew_call(participation: Participation, calls: Sequence[int], seconds: float) -> None:
     """Somebody is still at it."""
     with writing(participation.store.engine) as connection:
         connection.execute(
-            update(talk_calls).where(talk_calls.c.id == call).values(until=participation.clock() + seconds)
+            update(talk_calls).where(talk_calls.c.id.in_(calls)).values(until=participation.clock() + seconds)
         )
 
 
 def end_call(
     participation: Participation,
     person: str,
-    call: int,
+    calls: Sequence[int],
     took: tuple[int, float],
     said: Sequence[Answer],
     chain: Chain,
     down: str = "",
-    repeats: Sequence[int] = (),
+    stopped: bool = False,
 ) -> Kept:
-    """What a call and its repeats took, and what came of them: both on disk, or neither. What comes too late, after the
-    person has gone on, stopped or been erased, is kept nowhere. `down`: why no reply came, in a word."""
+    """What a question's calls took, and what came of them: both on disk, or neither. What comes too late, after the
+    person has gone on, stopped or been erased, is kept nowhere. `down`: why no reply came, in a word; `stopped`: the
+    server stops, and the question is asked again without a word of the person."""
 
     def settle(connection: Connection) -> None:
-        values = {"state": "lost" if down else "done", "tokens": took[0], "cost": took[1], "until": 0.0}
-        connection.execute(update(talk_calls).where(talk_calls.c.id == call).values(**values))
-        if repeats:
-            nothing = {"state": "retried", "tokens": 0, "cost": 0.0, "until": 0.0}
-            connection.execute(update(talk_calls).where(talk_calls.c.id.in_(repeats)).values(**nothing))
+        _settle(connection, calls, took)
+        own = update(talk_calls).values(until=0.0)
+        connection.execute(own.where(talk_calls.c.id.in_(calls)).values(state="retried"))
+        if not stopped:
+            connection.execute(own.where(talk_calls.c.id == calls[0]).values(state="lost" if down else "done"))
 
     def end(connection: Connection, who: Person, changes: Changes) -> Kept:
         settle(connection)
-        if down:
+        if down and not stopped:
             changes.note(person, "down", page=who.step, why=down)
         position = None if who.state in ENDED else _position(connection, participation, who, chain)
         if position is None or position.pending is None or not said or said[0].trial != position.pending.id:
@@ -279,16 +296,18 @@ def end_call(
 
 def calls_in(participation: Participation) -> CallTotals:
     """All calls of a study so far."""
+    kind = case((_held(participation.clock()), "under way"), else_=talk_calls.c.state)
     query = (
-        select(talk_calls.c.state, func.count(), func.sum(talk_calls.c.tokens), func.sum(talk_calls.c.cost))
+        select(kind, func.count(), func.sum(talk_calls.c.tokens), func.sum(talk_calls.c.cost))
         .where(talk_calls.c.study_id == participation.study.id)
-        .group_by(talk_calls.c.state)
+        .group_by(kind)
     )
     with reading(participation.store.engine) as connection:
-        rows = {str(state): (int(n), int(tokens), float(cost)) for state, n, tokens, cost in connection.execute(query)}
+        rows = {str(kind): (int(n), int(tokens), float(cost)) for kind, n, tokens, cost in connection.execute(query)}
     calls, tokens, cost = (sum(row[at] for row in rows.values()) for at in range(3))
-    failed = sum(rows[state][0] for state in ("lost", "retried") if state in rows)
-    return CallTotals(int(calls), rows.get("asked", (0,))[0], failed, int(tokens), float(cost))
+    of = {kind: row[0] for kind, row in rows.items()}
+    failed = of.get("lost", 0) + of.get("retried", 0)
+    return CallTotals(int(calls), of.get("under way", 0), of.get("asked", 0), failed, int(tokens), float(cost))
 
 
 def silences(participation: Participation) -> list[Silence]:
@@ -339,6 +358,11 @@ def _position(connection: Connection, participation: Participation, who: Person,
 
 _LONGEST_LEASE = 60.0
 """Seconds; a question that is held for longer was asked before the clock was set back."""
+
+
+def _held(now: float) -> ColumnElement[bool]:
+    """Calls that somebody is at."""
+    return (talk_calls.c.state == "asked") & talk_calls.c.until.between(now, now + _LONGEST_LEASE)
 
 
 def _asked(calls: Sequence[Any], now: float) -> Asked:

@@ -172,9 +172,7 @@ async def _lifetime(studies: Sequence[ServedStudy]) -> AsyncIterator[None]:
     for served in studies:
         await served.begin()
     yield
-    for served in studies:
-        if served.talks is not None:
-            await served.talks.close()
+    await asyncio.gather(*(served.talks.close() for served in studies if served.talks is not None))
 
 
 async def health(request: Request) -> Response:
