@@ -129,3 +129,20 @@ def test_fuzzed_by_its_own_description(site):
             fuzz(found.ok(), cookie, seen, "talk")
     assert {200, 404, 422} <= set(seen)
     assert len(seen) >= 60
+
+
+def test_words_that_cannot_be_kept_whole_are_refused(site):
+    """ "kept", it said, of a feeling that was cut and of words that were thrown away."""
+    program = Program(site).begin()
+    told = program.turn(says="One.", feeling="x" * 501, emotion=40).json()
+    assert told == {"outcome": "refused", "problems": {"feeling": "long"}}
+    assert program.turn(says="One.", feeling="x" * 500, emotion=40).json()["outcome"] == "kept"
+    for says in ("Two.", "Three."):
+        program.until_answered()
+        program.turn(says=says, emotion=50)
+    now = program.until_answered()
+    assert (now["state"], now["speaks"]) == ("say", False)
+    told = program.turn(says="And one more.", emotion=44, do="satisfied").json()
+    assert told == {"outcome": "refused", "problems": {"says": "unasked"}}
+    assert program.turn(emotion=44, do="satisfied").json()["outcome"] == "kept"
+    assert [len(values["feeling"]) for seat, *_, values, _ in site.turns() if seat] == [500, 0, 0, 0]

@@ -23,6 +23,7 @@ from eqlab.store.study import talks
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import erase_person
 from eqlab.store.study.studies import create_study
+from eqlab.store.study.talks import CallLimits
 from eqlab.study.results.participants import read_participants
 
 pytest.importorskip("fastapi")
@@ -176,6 +177,16 @@ def test_asking_again_at_both_is_one_question(two, server):
 
 
 @pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_a_limit_that_one_process_has_found_holds_at_the_other(two, server, monkeypatch):
+    """ "Go on without a reply" was refused without a word, and taken at the second press."""
+    server.reply = lambda body, number: "Mhm."
+    person = two[0].person("p-1").begin().say("One.", 40).until_answered()
+    monkeypatch.setattr("eqlab.study.conversations.limits_of", lambda _: CallLimits(None, None, 1, 1))
+    assert person.say("Two.", 40).until_answered().state == "spent"
+    told = elsewhere(person, two[1]).post("without", headers={"Accept": "application/json"}).json()
+    assert told["outcome"] == "kept"
+
+
 def test_the_real_server_with_two_processes(tmp_path, store_url, server):
     """Every request on a new connection, to whichever process takes it."""
     server.reply = lambda body, number: f"Reply to {body['messages'][-1]['content']}"

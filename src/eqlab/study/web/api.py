@@ -227,7 +227,7 @@ class TurnBody(_Body):
 
 class TurnedBody(BaseModel):
     """What became of it. `kept` and `again` mean that it is on disk; `again` with the problem `dropped`, that another
-    turn was there before, and this one is not kept."""
+    turn was there before, and this one is not kept. `refused`, with what is `missing`, `long`, `off` or `unasked`."""
 
     outcome: Literal["kept", "again", "ahead", "ended", "refused", "busy"]
     problems: dict[str, str]

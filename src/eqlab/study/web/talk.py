@@ -29,6 +29,8 @@ _STREAM = 100.0
 _SIGN = 10.0
 """Seconds between two signs of life in a stream while a model is asked here: hundreds wait at once, and each sign looks
 into the store. A model that another process asks is looked for more often."""
+_SOON = 1.0
+"""Seconds in which a limit that is reached is found."""
 _MOST_STREAMS = 4
 """Of one person: a few tabs."""
 _MOST_FIELDS, _MOST_LINE = 40, 500
@@ -138,6 +140,9 @@ async def _act(visit: Visit, talks: Conversations, turn: PostedTurn) -> tuple[st
     if turn.turn != view.turn:
         return ("again" if turn.turn < view.turn else "ahead"), {}
     if turn.do == "without":
+        if view.state == "wait":  # another process may know already that none comes
+            await talks.wait(person, _SOON)
+            view = await talks.look(person) or view
         allowed = view.state == "spent" or (view.state == "down" and talks.terms.if_down == "go_on")
         return (await talks.close_talk(person, "down") if allowed else "refused"), {}
     if view.state != "say":
@@ -162,6 +167,8 @@ def turn_values(talks: Conversations, view: TalkView, turn: PostedTurn) -> tuple
         problems["says"] = "error_long"
     elif not turn.says and view.speaks and not leaves:
         problems["says"] = "error_says"
+    elif turn.says and not view.speaks:  # no page has a place for it
+        problems["says"] = "unasked"
     if not view.feels:
         return {"words": count_words(turn.says)}, problems
     number = int(turn.emotion) if turn.emotion.isascii() and turn.emotion.isdigit() and len(turn.emotion) < 4 else -1
@@ -169,9 +176,11 @@ def turn_values(talks: Conversations, view: TalkView, turn: PostedTurn) -> tuple
         problems["emotion"] = "error_feel"
     elif not turn.moved:
         problems["emotion"] = "moved"
-    says = turn.says if view.speaks else ""
-    feeling = turn.feeling[:_MOST_LINE] if talks.terms.why else ""
-    return {"feeling": feeling, "emotion": number, "leaves": leaves, "says": says}, problems
+    if len(turn.feeling) > _MOST_LINE:
+        problems["feeling"] = "error_long"
+    elif turn.feeling and not talks.terms.why:
+        problems["feeling"] = "unasked"
+    return {"feeling": turn.feeling, "emotion": number, "leaves": leaves, "says": turn.says}, problems
 
 
 async def _allowed(visit: Visit, talks: Conversations) -> bool:
@@ -245,7 +254,8 @@ async def show(
 
 
 def _word(talks: Conversations, key: str, why: str) -> str:
-    return talks.kind.words[why].format(most=talks.terms.characters) if why in talks.kind.words else why
+    most = _MOST_LINE if key == "feeling" else talks.terms.characters
+    return talks.kind.words[why].format(most=most) if why in talks.kind.words else why
 
 
 # -- the stream ----------------------------------------------------------------------------------------------------
