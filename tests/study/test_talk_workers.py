@@ -176,7 +176,6 @@ def test_asking_again_at_both_is_one_question(two, server):
     assert len(server.requests) == asked + 1
 
 
-@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
 def test_a_limit_that_one_process_has_found_holds_at_the_other(two, server, monkeypatch):
     """ "Go on without a reply" was refused without a word, and taken at the second press."""
     server.reply = lambda body, number: "Mhm."
@@ -187,6 +186,7 @@ def test_a_limit_that_one_process_has_found_holds_at_the_other(two, server, monk
     assert told["outcome"] == "kept"
 
 
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
 def test_the_real_server_with_two_processes(tmp_path, store_url, server):
     """Every request on a new connection, to whichever process takes it."""
     server.reply = lambda body, number: f"Reply to {body['messages'][-1]['content']}"
