@@ -15,9 +15,10 @@ import zlib
 import pytest
 from aiohttp import web
 from conftest import completion
+from msgspec import structs
 
 from eqlab.core.errors import ModelError
-from eqlab.models.chat import TransportError, prompted
+from eqlab.models.chat import Bill, TransportError, prompted
 from eqlab.models.http import HttpChat
 from eqlab.models.providers import resolve, without_key
 from eqlab.models.transport import Transport, TryAgain, environment_proxy, unpacked
@@ -418,3 +419,21 @@ def test_aiohttp_is_loaded_without_certificates_and_has_them_when_it_connects(tm
     environment = os.environ | {"SSL_CERT_FILE": str(tmp_path / "bundle.pem"), "SSL_CERT_DIR": str(tmp_path / "none")}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
     assert done.stdout.splitlines() == ["0 1 CERT_REQUIRED True", "0 1 CERT_NONE False", "1"], done.stderr
+
+
+@pytest.mark.parametrize(("scheme", "lost"), [("https", 0), ("http", 1)])
+def test_a_request_counts_once_there_is_a_connection_to_send_it_over(scheme, lost):
+    """Somebody listens, and never says a word: neither to the handshake nor to the question."""
+    bill = Bill()
+
+    async def main(port):
+        chat = HttpChat(resolve("m", f"{scheme}://127.0.0.1:{port}/v1"), Transport(4))
+        asking = asyncio.create_task(chat.ask(structs.replace(prompted("x"), bill=bill)))
+        await asyncio.sleep(0.3)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        await chat.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        asyncio.run(main(silent.getsockname()[1]))
+    assert bill.lost == lost
