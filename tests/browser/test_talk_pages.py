@@ -164,6 +164,55 @@ def test_what_is_pasted_stays_pasted_where_another_tab_was_quicker(tmp_path, ser
     assert told.pasted == pytest.approx(100 * pasted / (pasted + own))
 
 
+@pytest.mark.parametrize("reloads", [False, True])
+def test_what_another_tab_was_quicker_than_comes_back_whole(tmp_path, server, visit, reloads):
+    """The message came back without the line beside the slider; after a reload nothing did."""
+    server.reply = lambda body, number: "I see."
+    with talking(tmp_path, server, talk="why = true", patience=20) as site:
+        page = visit()
+        to_talk(page, site)
+        feel(page, 35)
+        page.locator("#message").fill("First.")
+        page.locator("#send").click()
+        expect(page.locator("#talk")).to_have_attribute("data-turn", "2")
+        second = page.context.new_page()
+        second.goto(page.url)
+        page.locator("#feeling").fill("A long line.")
+        page.locator("#message").fill("And a message.")
+        feel(page, 36)
+        server.delay = 4.0
+        feel(second, 37)
+        second.locator("#message").fill("Quicker.")
+        second.locator("#send").click()
+        expect(second.locator("#talk")).to_have_attribute("data-state", "wait")
+        page.locator("#send").click()
+        expect(page.locator("#talk")).to_have_attribute("data-state", "wait")
+        if reloads:
+            page.reload()
+        expect(page.locator("#talk")).to_have_attribute("data-turn", "4")
+        expect(page.locator("#message")).to_have_value("And a message.")
+        expect(page.locator("#feeling")).to_have_value("A long line.")
+        assert not any("unsent" in key for key in page.evaluate("Object.keys(localStorage)"))
+
+
+def test_an_end_that_did_not_arrive_is_sent_again_after_a_reload(tmp_path, server, visit):
+    """While the other one writes the first form of the page is another: it went there, and the talk went on."""
+    server.reply, server.delay = lambda body, number: "I see.", 5.0
+    with talking(tmp_path, server, top="limit = 1", patience=20) as site:
+        page = visit()
+        to_talk(page, site)
+        feel(page, 35)
+        page.locator("#message").fill("First.")
+        page.locator("#send").click()
+        expect(page.locator("#talk")).to_have_attribute("data-state", "wait")
+        page.context.set_offline(True)
+        page.locator("form.leave button").click()
+        expect(page.locator("#sending")).to_contain_text("Trying again")
+        page.context.set_offline(False)
+        page.goto(f"{site.base}/s/talk/page")
+        expect(page.locator("main")).to_contain_text("The other one understood me.")
+
+
 @pytest.mark.parametrize("where", ["talk", "stop"])
 def test_what_was_deleted_in_one_tab_is_not_written_on_in_another(tmp_path, server, visit, where):
     """The draft of a message stayed, and what was typed on was kept."""

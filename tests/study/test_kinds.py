@@ -278,8 +278,8 @@ def test_of_scales_of_ones_own_and_of_several_arms_a_person_no_power_is_said(mak
 def test_power_is_said_of_the_level_that_holm_leaves(make):
     two = make("rating", tables="[places]\nbatch_size = 8\npeople_per_batch = 8\n")
     three = replace(two, batches=(*two.batches, *(replace(one, arm="c") for one in two.batches if one.arm == "a")))
-    assert "alpha 0.05, if replies" in power_of(two)
-    assert "alpha 0.05 over 2 comparisons by Holm, if replies" in power_of(three)
+    assert "alpha 0.05, if raters" in power_of(two)
+    assert "alpha 0.05 over 2 comparisons by Holm, if raters" in power_of(three)
 
     def gap(design):
         return int(re.search("detect a ([0-9]+)-point", power_of(design))[1])

@@ -411,7 +411,7 @@ def test_a_reply_that_is_read_slowly_is_read_to_its_end(flooded):
     async def work(line, served):
         slow, deaf = line("198.51.100.1"), line("198.51.100.1")
         for one in (slow, deaf):
-            one.protocol.seconds, one.left = 0.02, 4_000_000
+            one.protocol.seconds, one.left = 0.01, 4_000_000
             one.sends(ASKED)
             await turns(5)
             one.protocol.pause_writing()
@@ -441,6 +441,35 @@ def test_a_connection_that_was_reset_is_in_no_list(flooded):
         assert [*others.idle, *others.waiting, *others.unread] == []
 
     flooded(work)
+
+
+def test_who_sends_requests_without_waiting_for_replies_loses_the_connection(flooded):
+    """Each took in a quarter of a megabyte more while its reply was made, and nothing bounded that: 2 GB in minutes."""
+
+    async def work(line, served):
+        post = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody"
+        eager, patient = line("198.51.100.1"), line("203.0.113.7")
+        eager.sends(2000 * post)
+        patient.sends(100 * post)
+        await turns(2000)
+        assert (eager.aborted, patient.aborted) == (True, False)
+        assert served.count("203.0.113.7") == 100
+
+    flooded(work)
+
+
+def test_nonsense_while_a_reply_is_made_is_logged_by_nobody(flooded, caplog):
+    """A line for each, with an address in memory that made it another line: fifty a second filled the disk."""
+
+    async def work(line, served):
+        closing = line("198.51.100.1")
+        closing.sends(ASKED[:-2] + b"Connection: close\r\n\r\n")
+        closing.sends(b"?")
+        await turns(60)
+        assert closing.closing
+
+    flooded(work)
+    assert "Fatal" not in caplog.text
 
 
 @pytest.mark.parametrize("others", [0, 20])
@@ -527,6 +556,8 @@ def test_the_same_line_is_logged_so_often_and_then_counted():
 
     assert [passes("socket.accept() out of system resource")[0] for _ in range(100)].count(True) == 3
     assert passes("another")[0]
+    fatal = [passes(f"Fatal error: protocol <Own object at {hex(number)}>")[0] for number in range(50, 60)]
+    assert fatal.count(True) == 3
     now[0] = 61.0
     assert passes("socket.accept() out of system resource") == (True, {"left_out": 97})
 

@@ -17,6 +17,7 @@ from filled_studies import filled
 from small_study import take
 from talk_case import talked
 
+from eqlab.runs.score import results
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import read_audit
@@ -178,18 +179,36 @@ def test_who_is_erased_leaves_the_calibrations_too(eqlab, server, tmp_path):
     with Store(str(tmp_path / "store.db")) as store:
         participation = filled(open_study(tmp_path / "rating.toml", store)[1], store, 3)
         run = participation.design.run.id
-        one, *others = (f"person:{row.person}" for row in people_rows(participation))
+        one, two, _ = (f"person:{row.person}" for row in people_rows(participation))
     server.reply = lambda body, number: "Okay"
     done = eqlab("judge", "calibrate", "j", "--against", run, "--base-url", server.url)
     assert done.code == 0, done.err
-    ids = trials_that_know(tmp_path / "store.db", one)
-    assert ids
+    before = pairs_of_the_last(tmp_path / "store.db")
+    assert trials_that_know(tmp_path / "store.db", "person:") == set()
+    as_in_0_2(tmp_path / "store.db", one, two)
     done = eqlab("study", "people", "erase", "rating.toml", "--person", one.removeprefix("person:"), "--yes")
     assert "tables of replies" in done.out
     assert trials_that_know(tmp_path / "store.db", one) == set()
-    assert all(trials_that_know(tmp_path / "store.db", other) for other in others)
+    assert trials_that_know(tmp_path / "store.db", two)
     assert one.encode() not in (tmp_path / "store.db").read_bytes()
+    assert 0 < pairs_of_the_last(tmp_path / "store.db") < before
     assert eqlab("report", "last").code == 0
+
+
+def pairs_of_the_last(store):
+    with Store(str(store)) as opened:
+        (result,) = results(opened, "last")
+    return result.rules["calibration_pairs"]
+
+
+def as_in_0_2(store, *subjects):
+    """Ratings stood in the questions."""
+    with closing(sqlite3.connect(store)) as connection, connection:
+        query = "SELECT id, body FROM trials JOIN planned ON trial_id = id WHERE subject = 'judge:j' LIMIT 1"
+        ((trial, body),) = connection.execute(query).fetchall()
+        asked = json.loads(body)
+        asked["key"]["human"] = [[subject, 2] for subject in subjects]
+        connection.execute("UPDATE trials SET body = ? WHERE id = ?", (json.dumps(asked), trial))
 
 
 def trials_that_know(store, subject):

@@ -36,6 +36,23 @@ pytest.importorskip("fastapi")
 # -- from two tabs --
 
 
+def test_words_that_were_said_before_are_said_in_this_turn_or_dropped(tmp_path, server):
+    """Another tab was quicker; whoever had said the same in any turn before, or with another line beside it, was told
+    that it was there."""
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server, talk="why = true") as site:
+        person = site.person().begin()
+        person.say("I see.", 40).until_answered()
+        step, turn = person.place
+        person.say("Now something else.", 41, v_feeling="better").until_answered()
+        program = {"step": step, "turn": turn, "says": "I see.", "emotion": 40}
+        for more in ({}, {"says": "Now something else.", "emotion": 41}):
+            told = person.client.post("/api/s/talk/talk", json=program | more).json()
+            assert told == {"outcome": "again", "problems": {"talk": "dropped"}}
+        same = {"says": "Now something else.", "emotion": 41, "feeling": "better"}
+        assert person.client.post("/api/s/talk/talk", json=program | same).json()["problems"] == {}
+
+
 def test_a_message_that_another_tab_was_quicker_than_is_told_and_kept_for_the_next_turn(tmp_path, server):
     server.reply = lambda body, number: "Reply."
     with talking(tmp_path, server) as site:

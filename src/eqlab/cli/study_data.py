@@ -360,9 +360,9 @@ def erase(
 ) -> None:
     """Erase everything about one person, for good. Their place opens again; that somebody was erased stays known.
 
-    The store's own files are cleaned at once (SQLite: overwritten, log emptied; PostgreSQL: vacuumed). Exports, tables
-    of replies with the studies and runs that show them, backups and archived logs of the database made before still
-    hold their answers: delete them there too.
+    The store's own files are cleaned at once (SQLite: overwritten, log emptied; PostgreSQL: vacuumed). Exports,
+    reports, tables of replies with the studies and runs that show them, backups and archived logs of the database made
+    before still hold their answers: delete them there too.
     After the plan is locked, erasing somebody who has answered makes the result exploratory; who deletes their own
     answers, on the study's pages, does not."""
     from eqlab.store.study.records import erase_cleanly, export_person
@@ -377,8 +377,8 @@ def erase(
             typer.confirm(f"{locked_warning(participation, who)}{asked}", abort=True)
         gone, clean = erase_cleanly(participation, who, "researcher", current_user())
     print_text(
-        f"Erased: {who} and {many(gone, 'answer')}. Exports, tables of replies (and what shows those) and backups made "
-        "before still hold them: delete them there."
+        f"Erased: {who} and {many(gone, 'answer')}. Exports, reports, tables of replies (and what shows those) and "
+        "backups made before still hold them: delete them there."
     )
     if not clean:
         print_text(

@@ -85,11 +85,14 @@ def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> P
     rubric = rubric_for(request, store)
     models = tuple(_judge(spec, request) for spec in dict.fromkeys(request.judges))
     anchored: Mapping[str, Any] = {}
+    against: Mapping[str, Any] = {}
     framework = asked_framework(request.on[0]) if request.calibration and request.on else None
     if framework is not None:
         rows = expert_replies(framework, request.data)
     elif request.calibration and request.on != ("published",):
-        rows = [row for name in request.on for row in study_replies(store, store.find_run(name), rubric)]
+        rated_in = [store.find_run(name) for name in dict.fromkeys(request.on)]
+        rows = list(dict.fromkeys(row for run in rated_in for row in study_replies(store, run, rubric)))
+        against = {"against": [run.id for run in rated_in]}
     else:
         reply_rows = collect(request.on, store, request.data, say)
         if request.anchor:
@@ -101,7 +104,7 @@ def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> P
     if not is_published(rubric):
         content[RUBRIC_FILE] = to_json(rubric).encode()
     benchmark = Ratings()
-    options = with_rubric({**benchmark.options(_item_set(request), given), **anchored}, rubric)
+    options = with_rubric({**benchmark.options(_item_set(request), given), **anchored, **against}, rubric)
     config = RunConfig(
         models, (configured(benchmark, options, content),), "full", request.limit, request.repeats, request.seed
     )
@@ -305,7 +308,7 @@ def newest_with_replies(store: Store, until: float = math.inf) -> StoredRun:
 
 
 def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[ReplyRow]:
-    """The replies that people rated in a study, or in a table of ratings, each with everybody's rating."""
+    """The replies that people rated in a study, or in a table of ratings."""
     if stored.config.models or not any(config.name == Ratings.name for config in stored.config.benchmarks):
         raise UsageError(
             f"Run {stored.id} holds no ratings of replies by people.",
@@ -318,18 +321,11 @@ def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[Reply
     for reply in rated(store.scored(stored.id, PEOPLE, Ratings.name)):
         if reply.status != "ok" or reply.trial.condition == "pairwise" or not reply.key.get("reply"):
             continue
-        mine = [(who, scale.key, value) for who, scale, value in scaled(reply)
-                if scale.key in asked and same_scale(scale, asked[scale.key])]  # fmt: skip
+        mine = any(scale.key in asked and same_scale(scale, asked[scale.key]) for _, scale, _ in scaled(reply))
         if reply.trial.condition != ("absolute" if published else SCALES) or (not published and not mine):
             other.update(f"{scale.key} ({scale.low}–{scale.high})" for scale in reply.trial.form.scales)
             continue
-        place = (reply.arm, reply.prompt)
-        row = found.get(place) or _of_trial(reply.arm, reply.prompt, reply.trial)
-        if published:
-            row = replace(row, human=(*row.human, (reply.rater, int(reply.value or 0))))
-        else:
-            row = replace(row, human_scales=(*row.human_scales, *mine))
-        found[place] = row
+        found.setdefault((reply.arm, reply.prompt), _of_trial(reply.arm, reply.prompt, reply.trial))
     if not found:
         scales = ", ".join(f"{scale.key} ({scale.low}–{scale.high})" for scale in rubric.scales)
         raise UsageError(

@@ -2,7 +2,6 @@
 person is shown a word of it; a question is asked once, however often a page is sent or loaded."""
 
 import asyncio
-import json
 import logging
 import time
 from collections import Counter
@@ -29,7 +28,6 @@ from eqlab.models.timeouts import Timeouts
 from eqlab.runs.budget import Amount, Metered
 from eqlab.store.store import Planned
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.records import answers_of
 from eqlab.store.study.talks import (
     Attempts,
     Call,
@@ -39,6 +37,7 @@ from eqlab.store.study.talks import (
     begin_call,
     end_call,
     keep_turn,
+    kept_turn,
     leave_talk,
     renew_call,
     repeat_call,
@@ -133,11 +132,12 @@ class Conversations:
         else:
             await asyncio.wait([task], timeout=seconds)
 
-    async def has_said(self, person: str, says: str, leaves: int, emotion: str) -> bool:
-        """Whether such a turn of the person is on disk. Who listens tells no emotion, and their words are the text."""
-        rows = await self._read(answers_of, self.participation.store, self.participation.design.run.id, person)
-        turns = ({"says": row.text, "leaves": 0, "emotion": emotion, **json.loads(row.values)} for row in rows)
-        return any((one["says"], one["leaves"], str(one["emotion"])) == (says, leaves, emotion) for one in turns)
+    async def has_said(self, person: str, step: int, number: int, said: Mapping[str, str]) -> bool:
+        """Whether this turn of the person is the one on disk. Who listens tells no feeling, and their words are the
+        text."""
+        kept = await self._read(kept_turn, self.participation, person, step, number, self._chain)
+        there = {} if kept is None else {**said, "says": kept.text, "leaves": 0, **kept.values}
+        return kept is not None and all(str(there[name]) == said[name] for name in said)
 
     # -- the person's doing ------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from eqlab.core.benchmark import Context, Scored
 from eqlab.core.forms import Scale
 from eqlab.core.results import Result, Table
 from eqlab.core.runs import PEOPLE, ModelConfig
+from eqlab.core.trials import Trial
 from eqlab.data.items import PUBLISHED, shipped
 
 Maker = Callable[[str, Sequence[RatedReply], RatingOptions], Outcome]
@@ -45,8 +46,10 @@ def judged_beside_people(
     typed = RatingOptions.of(options)
     if typed.pairwise:
         scored = with_choices(scored, context.once("people's choices", lambda: people_choices(context)))
-    elif typed.purpose != "calibration":  # which brings its people along, and is of these alone
+    elif typed.purpose != "calibration":
         scored = with_people(scored, context.once("people's ratings", lambda: people_ratings(context)))
+    else:
+        scored = _held_against(scored, context, typed)
     found = result(model.subject, rated(scored), options)
     if model.spec == "embedded":
         caveat = "The embedded model is a tiny one (135M parameters): as a judge it proves the pipeline works, no more."
@@ -58,27 +61,34 @@ def judged_beside_people(
 
 Scaled = tuple[str, Scale, int]
 """Who rated, on which scale, how."""
-People = Mapping[tuple[str, str, str], list[Scaled]]
-"""What people said of single replies, by form (a trial's condition), prompt and reply."""
+People = Mapping[tuple[str, ...], list[Scaled]]
+"""What people said of single replies, by form (a trial's condition), prompt and reply, or arm besides."""
+_REPLY = ("prompt", "reply")
 
 
-def people_ratings(context: Context) -> People:
-    """Every rating that people have given to replies whose text is known, in all runs of the store; of a rater's
-    ratings of one reply in several runs those of the newest."""
-    found: dict[tuple[str, str, str], list[Scaled]] = {}
+def people_ratings(context: Context, of: Sequence[str] = _REPLY, only: Sequence[str] = ()) -> People:
+    """Every rating that people have given to replies whose text is known, in all runs of the store, or `only` in some;
+    of a rater's ratings of one reply in several runs those of the newest. `of`: what makes a reply the same."""
+    found: dict[tuple[str, ...], list[Scaled]] = {}
     rated_in: dict[tuple[object, ...], str] = {}
-    for run, reply in _rated_by_people(context):
+    for run, reply in _rated_by_people(context, only):
         if reply.trial.condition != PAIRWISE and reply.key.get("reply"):
-            place = (reply.trial.condition, reply.prompt, str(reply.key["reply"]))
+            place = _place(reply.trial, of)
             own = [one for one in scaled(reply) if rated_in.setdefault((*place, one[0], one[1].key), run) == run]
             found.setdefault(place, []).extend(own)
     return found
 
 
-def _rated_by_people(context: Context) -> Iterator[tuple[str, RatedReply]]:
+def _place(trial: Trial, of: Sequence[str]) -> tuple[str, ...]:
+    return trial.condition, *(str(trial.key[name]) for name in of)
+
+
+def _rated_by_people(context: Context, only: Sequence[str] = ()) -> Iterator[tuple[str, RatedReply]]:
     """With their runs, newest first. A table that was imported once more under its name takes the old one's place."""
     imported: set[str] = set()
     for run in context.others():
+        if only and run.config.id not in only:
+            continue
         name = str(run.asked.options.get("imported_as", ""))
         if not run.config.models and name not in imported:
             imported |= {name} - {""}
@@ -98,19 +108,28 @@ def same_scale(scale: Scale, other: Scale) -> bool:
     return (scale.key, scale.low, scale.high, scale.reverse) == (other.key, other.low, other.high, other.reverse)
 
 
-def with_people(scored: Iterable[Scored], people: People) -> Iterator[Scored]:
+def with_people(scored: Iterable[Scored], people: People, of: Sequence[str] = _REPLY) -> Iterator[Scored]:
     """Trials that know what people said of the same reply to the same prompt."""
     for one in scored:
         trial, key = one.trial, one.trial.key
         name = "human_scales" if trial.condition == SCALES else "human"
         found = [
             [*((rater, scale.key) if trial.condition == SCALES else (rater,)), value]
-            for rater, scale, value in people.get((trial.condition, key["prompt"], key["reply"]), ())
+            for rater, scale, value in people.get(_place(trial, of), ())
             if any(same_scale(scale, asked) for asked in trial.form.scales)
         ]
         if found:
             one = structs.replace(one, trial=replace(trial, key={**key, name: found}))
         yield one
+
+
+def _held_against(scored: Iterable[Scored], context: Context, options: RatingOptions) -> Iterable[Scored]:
+    """A calibration's trials with its people, and no others: those of its runs; of what was published, and in stores of
+    before, they stand in the trial."""
+    if not options.against:
+        return scored
+    of, only = ("arm", *_REPLY), options.against
+    return with_people(scored, context.once(f"ratings in {only}", lambda: people_ratings(context, of, only)), of)
 
 
 Choices = Mapping[tuple[str, frozenset[str]], list[tuple[str, str, float]]]
@@ -187,7 +206,8 @@ def find_calibration(context: Context, model: ModelConfig, rating_options: Ratin
         if options.purpose != "calibration" or options.rubric_sha256 != rubric:
             continue
         if model in run.config.models and words in (None, options.prompt_sha256):
-            known = result(model.subject, rated(run.scored(model.subject)), run.asked.options)
+            answered = _held_against(run.scored(model.subject), context, options)
+            known = result(model.subject, rated(answered), run.asked.options)
             if known.headline.n:
                 return run.config.id, known
     return None

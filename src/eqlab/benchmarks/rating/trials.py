@@ -281,6 +281,9 @@ class RatingOptions(Options):
     """The arm that others are compared with, where a study's plan names it."""
     anchors: Mapping[str, Any] = field(default_factory=dict)
     """Where this run was added to an earlier one: that `run`, its `arms`, and the `strengths` that its judges gave."""
+    against: tuple[str, ...] = ()
+    """Runs of the store with whose people a judge is calibrated. What these said is looked up, and never copied: people
+    may delete it, and more may come."""
 
 
 def judged(row: ReplyRow, rubric: Rubric, selection: Selection) -> Trial:

@@ -217,6 +217,8 @@ def erase(
         for other in _other_browsers(connection, study, person):
             _delete(connection, participation, other)
         gone = _delete(connection, participation, person)
+        if gone:
+            _forget_ratings(connection, f"{PERSON}{person}")
         if not is_simulated(person):
             detail = {"by": by, "answered_unlocked": early, "answered": len(answered), "arm": row.arm}
             detail |= {"shut_out": shut_out} if shut_out else {}
@@ -290,7 +292,6 @@ def _delete(connection: Connection, participation: Participation, person: str) -
     # what it cost stays known; the id of a turn is a hash of what was said
     connection.execute(update(talk_calls).where(*mine).values(person=None, trial_id="", at=0.0))
     _forget_turns(connection, said)
-    _forget_ratings(connection, f"{PERSON}{person}")
     return gone
 
 
@@ -311,7 +312,7 @@ def _forget_turns(connection: Connection, said: list[str]) -> None:
 
 
 def _forget_ratings(connection: Connection, subject: str) -> None:
-    """Judges that were calibrated against people have questions which tell how these rated."""
+    """Judges that 0.2 calibrated against people have questions which tell how these rated."""
     query = select(trials.c.id, trials.c.body).where(trials.c.body.contains(f'"{subject}"', autoescape=True))
     for row in connection.execute(query).all():
         connection.execute(update(trials).where(trials.c.id == row.id).values(body=without(row.body, subject)))

@@ -129,6 +129,18 @@ def keep_turn(
     return _locked(participation, person, answer.at, keep)
 
 
+def kept_turn(participation: Participation, person: str, step: int, number: int, chain: Chain) -> Answer | None:
+    """What is on disk as this turn of the talk on this page."""
+    with reading(participation.store.engine) as connection:
+        who = find_people(connection, participation.study.id, [person]).get(person)
+        steps = steps_from_json(who.steps) if who is not None else ()
+        if not 0 <= step < len(steps) or steps[step].kind != "talk":
+            return None
+        first = participation.design.trials[steps[step].trial]
+        turns, _ = chain(first, _answers(connection, participation, person))
+    return turns[number].answer if number < len(turns) else None
+
+
 def leave_talk(participation: Participation, person: str, step: int, chain: Chain) -> Kept:
     """From a talk that is over to the next page."""
 

@@ -19,6 +19,9 @@ _IN_NO_HEAD = re.compile(rb"[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 """Characters at which h11 begins a line anew for each blank before them: one request of 120 kB took 30 s."""
 _MOST_AHEAD = 16 * 1024
 """Bytes that are read before their turn, and what came with them."""
+_MOST_PENDING = 96 * 1024
+"""Bytes that may wait for their turn: no request has more, with its body. Who sends further ones before the reply to
+the first would fill the memory."""
 _SPARE = 128
 """File descriptors left for the store, logs and what else a process opens."""
 _MOST = 4096
@@ -200,6 +203,9 @@ class TimedProtocol(H11Protocol):
         if not come:  # a reply has ended, and nothing more is there
             return
         self.others.idle.pop(self, None)
+        if len(come) > _MOST_PENDING:
+            self.drop()
+            return
         if self.others.turns.is_now(self):
             self.take_up()
             return
@@ -215,9 +221,11 @@ class TimedProtocol(H11Protocol):
         self.flow.resume_reading()
         try:
             super().handle_events()
-        except Exception:
+        except Exception as error:
             self.drop()  # nobody else ends it: the event loop only writes down what fails in a later turn
-            raise
+            if not isinstance(error, h11.LocalProtocolError):  # as nonsense after the beginning of a reply
+                raise
+            return
         if self.cycle is not self._seen:  # a head is complete
             self._seen = self.cycle
             self._stop_waiting()
@@ -250,29 +258,29 @@ class TimedProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Nobody reads what was sent, or slowly."""
         super().pause_writing()
-        self._wait_for_reader(self.seconds)
+        self._wait_for_reader(paused=True)
 
     def resume_writing(self) -> None:
         self._is_read()
         super().resume_writing()
         self._wait_for_reader()
 
-    def _wait_for_reader(self, seconds: float | None = None) -> None:
-        """For as long as some of the reply goes away in every so many seconds; in as many as six heads may take, where
-        the connection is closed and stays for its last reply."""
-        if seconds is None and not self.transport.is_closing():
+    def _wait_for_reader(self, *, paused: bool = False) -> None:
+        """Where a connection is closed and stays for its last reply, too: for as long as some of it goes away in the
+        time of six heads. The system itself holds megabytes, of which nobody here sees how they go."""
+        if not paused and not self.transport.is_closing():
             return
         self._is_read()
-        self._look_later(seconds or 6 * self.seconds)
+        self._look_later()
         self.others.unread[self] = None
 
-    def _look_later(self, seconds: float) -> None:
+    def _look_later(self) -> None:
         left = self.transport.get_write_buffer_size()
-        self._stuck = self.loop.call_later(seconds, self._look, seconds, left)
+        self._stuck = self.loop.call_later(6 * self.seconds, self._look, left)
 
-    def _look(self, seconds: float, before: int) -> None:
+    def _look(self, before: int) -> None:
         if self.transport.get_write_buffer_size() < before:
-            self._look_later(seconds)
+            self._look_later()
         else:
             self.drop()
 

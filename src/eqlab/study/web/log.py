@@ -5,6 +5,7 @@ name the study and numbers, and nobody."""
 
 import json
 import logging
+import re
 import shlex
 import subprocess
 import threading
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from eqlab.study.served_study import ServedStudy
 
 logger = logging.getLogger("eqlab.study")
+
+
+_PLACE = re.compile("0x[0-9a-f]+")
+"""Of an object in memory: another one makes no other line."""
 
 
 class JsonLines(logging.Formatter):
@@ -58,7 +63,7 @@ class Bounded(logging.Filter):
         if minute != self._minute:
             self._minute = minute
             self._counts.clear()
-        key = f"{record.name} {record.levelno} {record.msg}"
+        key = _PLACE.sub("", f"{record.name} {record.levelno} {record.msg}")
         self._counts[key] += 1
         if self._counts[key] > self._most:
             self._left_out[key] += 1

@@ -116,7 +116,9 @@ async def act(visit: Visit, talks: Conversations, turn: PostedTurn) -> tuple[str
     say, the person is told."""
     outcome, problems = await _act(visit, talks, turn)
     if outcome == "again" and turn.do in _SAYS:
-        kept = await talks.has_said(visit.person, turn.says, _LEAVES.get(turn.do, 0), turn.emotion)
+        leaves = str(_LEAVES.get(turn.do, 0))
+        said = {"says": turn.says, "leaves": leaves, "emotion": turn.emotion, "feeling": turn.feeling}
+        kept = await talks.has_said(visit.person, turn.step, turn.turn, said)
         problems = {} if kept else {"": "dropped"}
     return outcome, problems
 

@@ -9,8 +9,7 @@
   let source = null;
   let busy = false;
   let pressed = null;
-  let unsent = ""; // what another tab was quicker than, until there is a place for it again
-  let pasted = 0; // of that
+  let unsent = {}; // what another tab was quicker than, until there is a place for it again
   let untold = "";
   let newest = 0; // the number of the last refresh: only that one may change the page
   document.addEventListener("click", (event) => { pressed = event.target.closest("button[type=submit]"); }, true);
@@ -21,23 +20,35 @@
     of: "",
     gone: false, // with everything that was deleted
     start: () => `eqlab:${talk.dataset.study}:${talk.dataset.mark}:talk:`,
+    late() { return `${this.start()}unsent`; },
+    read(key) { try { return JSON.parse(localStorage.getItem(key)) || {}; } catch { return {}; } },
+    write(key, value) {
+      if (this.gone) return;
+      try { localStorage.setItem(key, JSON.stringify(value)); } catch { /* private window: go on */ }
+    },
     recall() {
       const key = `${this.start()}${talk.dataset.step}:${talk.dataset.turn}`;
       if (key !== this.of) this.kept = {};
       this.of = key;
+      Object.assign(this.kept, this.read(key));
       try {
-        this.kept = JSON.parse(localStorage.getItem(key)) || this.kept;
-        for (const past of Object.keys(localStorage)) if (past.startsWith(this.start()) && past !== key) localStorage.removeItem(past);
+        for (const past of Object.keys(localStorage)) if (past.startsWith(this.start()) && past !== key && past !== this.late()) localStorage.removeItem(past);
       } catch { /* nothing was kept */ }
     },
     keep(more) {
       Object.assign(this.kept, more);
-      if (this.gone) return;
-      try { localStorage.setItem(this.of, JSON.stringify(this.kept)); } catch { /* private window: go on */ }
+      this.write(this.of, this.kept);
     },
-    forget() {
-      this.kept = {};
-      try { localStorage.removeItem(this.of); } catch { /* nothing was kept */ }
+    forget(key = this.of) {
+      if (key === this.of) this.kept = {};
+      try { localStorage.removeItem(key); } catch { /* nothing was kept */ }
+    },
+    takeBack(why) { // at the first place for it
+      const { says, feeling, pasted } = { ...this.read(this.late()), ...unsent };
+      if (says && !this.kept.says) this.keep({ says, pasted: (this.kept.pasted || 0) + (pasted || 0) });
+      if (feeling && why && !this.kept.feeling) this.keep({ feeling });
+      unsent = {};
+      this.forget(this.late());
     },
   };
 
@@ -45,6 +56,7 @@
     if (event.key !== `eqlab:${talk.dataset.study}:ended` || !event.newValue) return;
     draft.gone = true;
     draft.forget();
+    draft.forget(draft.late());
     location.reload();
   });
 
@@ -54,6 +66,7 @@
     const message = document.getElementById("message");
     const why = document.getElementById("feeling");
     draft.recall();
+    if (message) draft.takeBack(why);
     if (feel) {
       const felt = document.getElementById("felt");
       const show = () => { felt.textContent = feel.value; feel.dataset.moved = "1"; };
@@ -70,7 +83,6 @@
       why.addEventListener("input", () => draft.keep({ feeling: why.value }));
     }
     if (message) {
-      if (unsent && !draft.kept.says) draft.keep({ says: unsent, pasted: (draft.kept.pasted || 0) + pasted });
       message.value ||= draft.kept.says || "";
       const count = document.getElementById("count");
       const show = () => {
@@ -89,9 +101,9 @@
     }
     for (const one of talk.querySelectorAll("form")) if (one.method === "post") one.addEventListener("submit", submitted);
     if (untold) say(untold);
-    if (message) { unsent = untold = ""; pasted = 0; }
+    if (message) untold = "";
     if (talk.dataset.state === "wait") listen();
-    if (draft.kept.post) send(form || talk.querySelector("form")); // the tab was closed, or reloaded, before it had arrived
+    if (draft.kept.post) send(talk.querySelector("form[method=post]")); // the tab was closed, or reloaded, before it had arrived
     const errors = document.getElementById("errors");
     if (errors) errors.focus();
     else if (!first && form) (feel || message || form.querySelector("button")).focus({ preventScroll: true });
@@ -169,8 +181,8 @@
     untold = Object.values(reply.problems || {}).join(" ");
     if (untold) {
       const lost = new URLSearchParams(post);
-      unsent = lost.get("v.says") || "";
-      pasted = Number(lost.get("pasted")) || 0;
+      unsent = { says: lost.get("v.says") || "", feeling: lost.get("v.feeling") || "", pasted: Number(lost.get("pasted")) || 0 };
+      draft.write(draft.late(), unsent);
     }
     await refresh();
   }
