@@ -266,7 +266,7 @@ def planned(times: int) -> None:
     from eqlab.benchmarks.common.people import first_step
     from eqlab.benchmarks.dialogue.study import SD_PEOPLE as SD_PEOPLE_TALKING
     from eqlab.benchmarks.dialogue.study import found_in_talks
-    from eqlab.benchmarks.emotionbench.study import SD_PEOPLE, SD_SITUATIONS, found_by_welch
+    from eqlab.benchmarks.emotionbench.study import SD_FACTORS, SD_PEOPLE, SD_SITUATIONS, found_by_welch
     from eqlab.study.overview import _power_in_sd
 
     rows = Rows()
@@ -284,8 +284,8 @@ def planned(times: int) -> None:
         rows.append((f"{people} people: the mean to within ±{width:.2f} SD", "≥ .95", share(int(held.sum()), times)))
     for ours, theirs, people in ((36, 16, 4), (12, 6, 10), (108, 48, 12)):
         random = np.random.default_rng(ours)
-        gap = found_by_welch([people] * ours, [people] * theirs, 0.05)
-        spread = math.hypot(SD_SITUATIONS, SD_PEOPLE / math.sqrt(people))
+        gap = found_by_welch([[people]] * ours, [[people]] * theirs, 0.05)
+        spread = math.hypot(SD_FACTORS, SD_SITUATIONS, SD_PEOPLE / math.sqrt(people))
         first, second = random.normal(gap, spread, (times, ours)), random.normal(0, spread, (times, theirs))
         found = ttest_ind(first, second, axis=1, equal_var=False).pvalue < 0.05
         name = f"{ours} and {theirs} situations of {people} people: {gap:.1f} points"

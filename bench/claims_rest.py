@@ -328,8 +328,9 @@ def evoked(times: int) -> None:
     from eqlab.analysis.intervals import mean_estimate
     from eqlab.benchmarks.emotionbench.measures import MeasurePlace, People
     from eqlab.benchmarks.emotionbench.people import Paired, paired_changes
-    from eqlab.benchmarks.emotionbench.study import SD_PEOPLE, SD_SITUATIONS
+    from eqlab.benchmarks.emotionbench.study import SD_FACTORS, SD_PEOPLE, SD_SITUATIONS
 
+    between = math.hypot(SD_FACTORS, SD_SITUATIONS)
     cells = (("overall", "Overall", ""), ("emotion", "Anger", ""), ("factor", "Anger", "f0"))
     places = tuple(
         MeasurePlace(emotion, factor, f"f{factor}", f"{emotion}-{factor}-{number}")
@@ -343,8 +344,8 @@ def evoked(times: int) -> None:
             who, zero = np.arange(len(where)), np.zeros(len(where))
             plain, held = 0, [0, 0, 0]
             for _ in range(times):
-                factor = random.normal(0, SD_SITUATIONS * math.sqrt(alike), len(places) // 3)
-                place = np.repeat(factor, 3) + random.normal(0, SD_SITUATIONS * math.sqrt(1 - alike), len(places))
+                factor = random.normal(0, between * math.sqrt(alike), len(places) // 3)
+                place = np.repeat(factor, 3) + random.normal(0, between * math.sqrt(1 - alike), len(places))
                 change = 5 + place[where] + random.normal(0, SD_PEOPLE, len(where))
                 people = People(places, where, {"m": zero}, {"m": change})
                 found = {one.key: one.change for one in paired_changes(Paired(people, who, len(who), len(who), 0, 0))}

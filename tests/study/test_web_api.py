@@ -33,8 +33,23 @@ def test_a_program_walks_through(make_site):
             sent = {"step": page["number"], "attempt": page["attempt"], "values": values, "away": 1.5}
         reply = client.post("/api/s/small/page", json=sent)
         assert reply.json() == {"outcome": "saved", "problems": {}}
-        assert client.post("/api/s/small/page", json=sent).json()["outcome"] in ("again", "ended")
+        again = client.post("/api/s/small/page", json=sent).json()
+        assert (again["outcome"] in ("again", "ended"), again["problems"]) == (True, {})
     assert (page["state"], page["ending"], page["form"]) == ("finished", "complete", [])
+
+
+def test_another_answer_than_the_one_on_disk_is_dropped_and_says_so(make_site):
+    """`again`, it said, which means that it is on disk: of another one."""
+    client = make_site(small_design(quiz=False, attention=0)).browser()
+    client.post("/s/small/start")
+    client.post("/api/s/small/page", json={"step": 0, "agree": True})
+    page = client.get("/api/s/small/page").json()
+    first, other = ({one["key"]: one[end] for one in page["form"]} for end in ("low", "high"))
+    sent = {"step": page["number"], "attempt": page["attempt"], "values": first}
+    assert client.post("/api/s/small/page", json=sent).json() == {"outcome": "saved", "problems": {}}
+    assert client.post("/api/s/small/page", json=sent).json() == {"outcome": "again", "problems": {}}
+    told = client.post("/api/s/small/page", json={**sent, "values": other}).json()
+    assert told == {"outcome": "again", "problems": {"page": "dropped"}}
 
 
 def test_arm_key_and_right_answers_are_not_told(make_site):

@@ -7,8 +7,10 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 from msgspec import structs
 
+from eqlab.analysis.clusters import crossed_mean
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.reml import variances
 from eqlab.analysis.two_samples import adjusted_differences
@@ -111,18 +113,19 @@ def level(
     measure: Callable[[Talked], float] = _final,
     bounds: tuple[float, float] = _BOUNDS,
 ) -> Estimate:
-    """The mean over people, each with the mean of their talks. Where people and personas are crossed, the interval is
-    over both as random (REML), so that it holds for others of both; else over people."""
+    """The mean over people, each with the mean of their talks. The interval is over people and personas as random, so
+    that it holds for others of both: by REML where they are crossed, by two-way clusters where each person has one
+    talk."""
     people = group_means((talk.person, measure(talk)) for talk in felt)
     simple = structs.replace(mean_estimate(name, list(people.values()), digits=1, bounds=bounds), of="people")
     values = [measure(talk) for talk in felt]
     personas = {talk.persona for talk in felt}
-    if len(personas) < 2 or len(felt) <= len(people) or len(set(values)) < 2 or simple.value is None:
+    if len(personas) < 2 or len(set(values)) < 2 or simple.value is None:
         return simple
     factors = {"person": [talk.person for talk in felt], "persona": [talk.persona for talk in felt]}
-    fitted = variances(values, factors)
-    effect = fitted.effect({"mean": 1.0}) if fitted else None
-    if effect is None:
+    fitted = variances(values, factors) if len(felt) > len(people) else None
+    effect = fitted.effect({"mean": 1.0}) if fitted else crossed_mean(name, np.array(values), *factors.values())
+    if effect is None or effect.low is None or effect.high is None:
         return simple
     reach = (effect.high - effect.low) / 2
     low, high = max(bounds[0], simple.value - reach), min(bounds[1], simple.value + reach)

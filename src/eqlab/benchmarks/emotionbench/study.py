@@ -11,21 +11,23 @@ from typing import Any
 import numpy as np
 
 from eqlab.analysis.intervals import FEWEST, t_bounds
-from eqlab.analysis.two_samples import describe, welch, welch_comparison
+from eqlab.analysis.two_samples import welch, welch_comparison
 from eqlab.benchmarks.common.people import contrast_table, instructed, template
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
 from eqlab.benchmarks.emotionbench.benchmark import material as material_of
 from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions, Situation
-from eqlab.benchmarks.emotionbench.measures import CONTROLS, defined, kind_of
+from eqlab.benchmarks.emotionbench.measures import CONTROLS, MeasurePlace, defined, kind_of
 from eqlab.benchmarks.emotionbench.moods import NEGATIVE
 from eqlab.benchmarks.emotionbench.people import Paired, pair
-from eqlab.benchmarks.emotionbench.score import administrations
+from eqlab.benchmarks.emotionbench.score import administrations, place_of
 from eqlab.benchmarks.emotionbench.trials import WORDS as ASKED
 from eqlab.benchmarks.emotionbench.trials import Material, asks, build_trial, select, stimulus
+from eqlab.benchmarks.emotionbench.views import by_factor, units_of
 from eqlab.core.benchmark import Selection
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale
+from eqlab.core.grouping import grouped
 from eqlab.core.plural import many
 from eqlab.core.results import Estimate, Table
 from eqlab.core.runs import PEOPLE
@@ -129,11 +131,13 @@ class EvokedStudy:
         ours, theirs = _people_asked(design)
         alpha = design.study.analysis.alpha
         gap = found_by_welch(ours, theirs, alpha)
-        least = found_by_welch([10**9] * len(ours), [10**9] * len(theirs), alpha)
+        many_each = [[[10**9] * len(unit) for unit in side] for side in (ours, theirs)]
+        least = found_by_welch(many_each[0], many_each[1], alpha)
+        negative, others = ([people for unit in side for people in unit] for side in (ours, theirs))
         return (
-            f"With {many(len(ours), 'negative situation')} of {many(min(ours), 'person', 'people')} each and "
-            f"{len(theirs)} "
-            f"'{reference}' situations of {min(theirs)}, you have 80 % power to detect a {gap:.1f}-point difference in "
+            f"With {many(len(negative), 'negative situation')} of {many(min(negative), 'person', 'people')} each and "
+            f"{len(others)} "
+            f"'{reference}' situations of {min(others)}, you have 80 % power to detect a {gap:.1f}-point difference in "
             f"{NEGATIVE} (two-sided, alpha {alpha:g}, if people and situations differ as in the published study). "
             f"More people for the same situations: {least:.1f} points at best."
         )
@@ -170,25 +174,34 @@ class EvokedStudy:
         reference = design.study.analysis.reference
         if not reference or not _asks_negative(design):
             return None
-        test = f"change in {NEGATIVE} within person, by Welch's test of the situations' means"
+        test = f"change in {NEGATIVE} within person, by Welch's test of the situations' means, a factor's as one unit"
         return PlannedContrasts((ARM,), reference, test)
 
 
-SD_PEOPLE, SD_SITUATIONS = 8.4, 4.6
-"""Of changes in Negative Affect within a situation and between the means of situations: 1,266 people in 175 situations
-of the published study."""
+SD_PEOPLE, SD_SITUATIONS, SD_FACTORS = 8.4, 4.0, 2.3
+"""Of changes in Negative Affect within a situation, between the means of a factor's situations, and between factors:
+1,266 people in 175 situations of the published study."""
+Units = Sequence[Sequence[int]]
+"""Of situations that are alike, unit by unit, how many people each has."""
 
 
-def found_by_welch(ours: Sequence[int], theirs: Sequence[int], alpha: float, power: float = 0.8) -> float:
-    """The gap that Welch's test of situations' means finds with this power: (t_α/2 + t_power)·SE, each situation's
-    mean with the variance between situations plus that of its people over their number."""
+def found_by_welch(ours: Units, theirs: Units, alpha: float, power: float = 0.8) -> float:
+    """The gap that Welch's test of situations' means finds with this power: (t_α/2 + t_power)·SE. A unit pulls at the
+    mean with what its situations share, with what each has of its own, and with its people over their number."""
     from eqlab.analysis.special import stdtrit
 
-    sds = [
-        float(np.mean([SD_SITUATIONS**2 + SD_PEOPLE**2 / people for people in own])) ** 0.5 for own in (ours, theirs)
-    ]
+    sds = [_sd_of_units(side) for side in (ours, theirs)]
     se, df = welch(sds[0], len(ours), sds[1], len(theirs))
     return (float(stdtrit(df, 1 - alpha / 2)) + float(stdtrit(df, power))) * se
+
+
+def _sd_of_units(units: Units) -> float:
+    """As `by_factor` has it: over √units it is the error of the situations' mean."""
+    pulls: float = sum(
+        (len(unit) * SD_FACTORS) ** 2 + sum(SD_SITUATIONS**2 + SD_PEOPLE**2 / people for people in unit)
+        for unit in units
+    )
+    return math.sqrt(len(units) * pulls) / sum(map(len, units))
 
 
 def arm_of(study: Study, situation: Situation) -> str:
@@ -202,24 +215,27 @@ def hypothesis(
 ) -> tuple[tuple[Contrast, ...], str]:
     """The planned contrast: negative situations raise Negative Affect more than the reference does. Welch's test over
     situations' mean changes, two-sided at alpha, or why there is none: people are nested in situations, and both are
-    drawn anew in another study, so the situation's mean is the unit. `arm_of` names each situation's arm."""
+    drawn anew in another study. Situations of one factor are alike and pull together. `arm_of` names each situation's
+    arm."""
     if not paired.people.places:
         return (), "nobody has both measures yet"
     if NEGATIVE not in paired.people.before:
         return (), _NO_NEGATIVE
     every = paired.people.change(NEGATIVE)
-    ours, theirs = [], []
+    ours: dict[int, float] = {}
+    theirs: dict[int, float] = {}
     for number, place in enumerate(paired.people.places):
         changes = defined(every[paired.people.where == number])
         if not len(changes):
             continue
         if arm_of.get(place.situation) == reference:
-            theirs.append(float(changes.mean()))
+            theirs[number] = float(changes.mean())
         elif place.kind == "negative":
-            ours.append(float(changes.mean()))
+            ours[number] = float(changes.mean())
     if why := _too_few(len(ours), len(theirs), reference):
         return (), why
-    test = welch_comparison(describe(np.array(ours)), describe(np.array(theirs)))
+    sides = ((np.array(list(side)), np.array(list(side.values()))) for side in (ours, theirs))
+    test = welch_comparison(*(by_factor(paired.people.places, where, means) for where, means in sides))
     if test.difference is None or test.se is None or test.df is None or test.p is None:
         return (), "situations do not differ at all"
     low, high = t_bounds(test.difference, test.se, test.df)
@@ -235,7 +251,7 @@ _NO_NEGATIVE = "the instrument has no Negative Affect"
 def _untestable(design: Design) -> str:
     """Why the design alone says that its planned contrast will never be tested."""
     reference = design.study.analysis.reference
-    ours, theirs = map(len, _people_asked(design))
+    ours, theirs = (sum(map(len, side)) for side in _people_asked(design))
     why = _too_few(ours, theirs, reference) if _asks_negative(design) else _NO_NEGATIVE
     return f"The planned contrast cannot be tested: {why}." if reference and why else ""
 
@@ -245,16 +261,20 @@ def _asks_negative(design: Design) -> bool:
     return NEGATIVE in {part.name for part in asked.subscales}
 
 
-def _people_asked(design: Design) -> tuple[list[int], list[int]]:
+def _people_asked(design: Design) -> tuple[Units, Units]:
     """How many people each negative situation will have, and each of the reference."""
-    ours: Counter[str] = Counter()
-    theirs: Counter[str] = Counter()
+    ours: Counter[MeasurePlace] = Counter()
+    theirs: Counter[MeasurePlace] = Counter()
     for batch in (design.batch(place.arm, place.batch) for place in design.places()):
         if batch.arm == design.study.analysis.reference:
-            theirs[batch.trials[-1].items[0]] += 1
+            theirs[place_of(batch.trials[-1])] += 1
         elif batch.arm not in CONTROLS:
-            ours[batch.trials[-1].items[0]] += 1
-    return list(ours.values()), list(theirs.values())
+            ours[place_of(batch.trials[-1])] += 1
+    return _by_unit(ours), _by_unit(theirs)
+
+
+def _by_unit(asked: Mapping[MeasurePlace, int]) -> Units:
+    return list(grouped(zip(units_of(list(asked)).tolist(), asked.values(), strict=True)).values())
 
 
 def _too_few(ours: int, theirs: int, reference: str) -> str:
@@ -267,7 +287,9 @@ def _too_few(ours: int, theirs: int, reference: str) -> str:
 
 
 def hypothesis_table(contrasts: Sequence[Contrast], why: str, alpha: float) -> Table:
-    note = (why and f"Not tested: {why}.") or "Welch's test, two-sided, of the situations' mean changes within person."
+    note = (why and f"Not tested: {why}.") or (
+        "Welch's test, two-sided, of the situations' mean changes within person; situations of one factor are one unit."
+    )
     return contrast_table(contrasts, "situations", f"change in {NEGATIVE}", alpha, note)
 
 
@@ -284,8 +306,8 @@ def hypothesis_words(found: Sequence[Contrast], why: str, alpha: float) -> str:
 
 
 class Moods:
-    """Simulated people, whose Negative Affect rises in negative situations by what was put in, and in each by more or
-    less, as those of the published study differ."""
+    """Simulated people, whose Negative Affect rises in negative situations by what was put in, and in each factor and
+    situation by more or less, as those of the published study differ."""
 
     def __init__(self, design: Design, truth: Truth, seed: int) -> None:
         asked = {trial.key.get("instrument") for batch in design.batches for trial in batch.trials}
@@ -303,8 +325,11 @@ class Moods:
         if trial.condition == "evoked":
             way = {"negative": 1.0, "neutral": 0.0, "positive": -1.0}[kind_of(str(trial.key["emotion"]))]
             change = {name: draw.gauss(0.0, _CHANGE_SD) for name in person}
+            where = place_of(trial)
+            unit = (where.emotion, where.factor_index) if where.kind == "negative" else where
+            factor = random.Random(f"{self._seed} {unit}").gauss(0.0, SD_FACTORS)
             situation = random.Random(f"{self._seed} {trial.items}").gauss(0.0, SD_SITUATIONS)
-            change["Negative Affect"] += way * self._truth.effect + situation
+            change["Negative Affect"] += way * self._truth.effect + factor + situation
             change["Positive Affect"] -= way * self._truth.effect
         values: dict[str, Any] = {}
         for part in PANAS.subscales:

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from eqlab.core import forms
 from eqlab.core.moves import State, View
 from eqlab.study.talks import State as TalkState
-from eqlab.study.web.pages import PostedPage, save
+from eqlab.study.web.pages import PostedPage, is_dropped, save
 from eqlab.study.web.site import visit_of
 from eqlab.study.web.talk import Do, PostedTurn, act, conversations_of, plain
 
@@ -116,7 +116,8 @@ class PostBody(_Body):
 
 
 class SavedBody(BaseModel):
-    """What became of it. `saved` and `again` mean that it is on disk."""
+    """What became of it. `saved` and `again` mean that it is on disk; `again` with the problem `dropped`, that another
+    answer was there before, and this one is not kept."""
 
     outcome: Literal["saved", "again", "ahead", "ended", "refused", "turned_away"]
     problems: dict[str, str]
@@ -150,8 +151,10 @@ async def post_page(request: Request, study: str, body: PostBody) -> SavedBody:
     post = PostedPage(
         body.step, body.attempt, dict(body.values), body.agree, body.shown, body.away, correct=body.correct, typed=True
     )
-    saved = await save(visit_of(request), post)
-    return SavedBody(outcome=saved.outcome, problems=dict(saved.problems))
+    visit = visit_of(request)
+    saved = await save(visit, post)
+    lost = {"page": "dropped"} if saved.outcome == "again" and await is_dropped(visit, post) else {}
+    return SavedBody(outcome=saved.outcome, problems={**saved.problems, **lost})
 
 
 def _kind(kind: str) -> str:

@@ -278,7 +278,7 @@ async def answer(request: Request) -> Response:
     if saved.outcome == "turned_away":
         where = f"/s/{visit.study.id}/elsewhere"
         return JSONResponse({"outcome": "ended", "next": where}) if wants_json(request) else visit.to("elsewhere")
-    where = "page?dropped=1" if post and saved.outcome == "again" and await _dropped(visit, post) else "page"
+    where = "page?dropped=1" if post and saved.outcome == "again" and await is_dropped(visit, post) else "page"
     if wants_json(request):
         status = 422 if saved.outcome == "refused" else 200
         told = {"outcome": saved.outcome, "problems": dict(saved.problems), "next": f"/s/{visit.study.id}/{where}"}
@@ -310,7 +310,7 @@ async def save(visit: Visit, post: PostedPage) -> Saved:
     return await visit.served.make(page)
 
 
-async def _dropped(visit: Visit, post: PostedPage) -> bool:
+async def is_dropped(visit: Visit, post: PostedPage) -> bool:
     """Whether another answer than this one is kept, of a page that was answered before: in another tab, say."""
     found = await visit.served.read(visit.served.participation.answered, visit.person, post.step)
     if found is None:
