@@ -13,7 +13,7 @@ import eqlab.models.http as http
 import eqlab.models.limiter as limiter
 import eqlab.models.transport as transport
 from eqlab.core.errors import ModelError
-from eqlab.models.chat import Bill, ChatReply, TransportError, Unasked, prompted
+from eqlab.models.chat import Bill, ChatReply, LimitReached, TransportError, Unasked, prompted
 from eqlab.models.http import HttpChat
 from eqlab.models.transport import Transport
 from eqlab.models.wire.contract import Endpoint, Incoming, TryAgain
@@ -506,6 +506,32 @@ def test_only_what_was_sent_is_announced_and_counted(play):
     came, _ = play(main)
     assert announced == [(0, 0, 0), (1, 0, 0), (1, 5, 7), (2, 5, 7)]
     assert came.usage == {"timed_out": 2, "failed_in": 5, "failed_out": 7}
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_rate_in_a_stream_is_announced_where_a_model_was_at_work(play, begun):
+    """In the events of OpenAI's Responses API, of which the first two tell of no work."""
+    kinds = ["response.created", "response.in_progress", *["response.output_text.delta"] * begun]
+    failed = {"type": "response.failed", "response": {"error": {"code": "rate_limit_exceeded", "message": "Slower."}}}
+    raw = "".join(f"data: {json.dumps(event)}\n\n" for event in (*({"type": kind} for kind in kinds), failed))
+    came = [Incoming(200, {"Content-Type": "text/event-stream"}, raw.encode())] * 2
+    bill, announced = Bill(), []
+
+    async def main(now):
+        async def again():
+            announced.append(bill.lost)
+            if len(announced) == 2:
+                raise LimitReached("enough")
+
+        async def post(outgoing):
+            return came.pop()
+
+        chat = HttpChat(Endpoint("http://h/v1", "m", wire="openai_responses"), Transport(16), post=post)
+        with pytest.raises(TransportError if begun else IndexError, match="enough" if begun else "pop"):
+            await chat.ask(structs.replace(prompted("x"), bill=bill, again=again))
+
+    play(main)
+    assert announced == ([1, 2] if begun else [])
 
 
 @pytest.mark.parametrize("waits", ["refused", "under way"])

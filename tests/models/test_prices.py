@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError
-from eqlab.core.runs import ModelConfig
+from eqlab.core.runs import BenchmarkConfig, ModelConfig
 from eqlab.core.text import money
 from eqlab.models import prices as module
-from eqlab.models.prices import FREE, Price, find, known_prices, litellm_price, read_prices
+from eqlab.models.prices import FREE, Price, find, known_prices, litellm_price, read_prices, usage_of
 
 OWN = """
 currency = "EUR"
@@ -164,6 +165,23 @@ def test_cost_never_exceeds_full_price_and_never_falls_with_more(tokens_in, toke
     assert 0 <= cost <= price.cost(tokens_in, tokens_out) + 1e-12
     assert price.cost(tokens_in + 1, tokens_out, cached=cached, batch=batch) >= cost
     assert price.cost(tokens_in, tokens_out + 1, cached=cached, batch=batch) >= cost
+
+
+def test_what_failed_and_was_counted_is_told(no_litellm, monkeypatch, tmp_path):
+    """Beside a reply, beside one that nobody counted, and of a request that was lost."""
+    (tmp_path / "p.toml").write_text('[[price]]\nmodels = ["openai/m"]\ninput = 1000\noutput = 2000')
+    monkeypatch.setenv("EQLAB_PRICES", str(tmp_path / "p.toml"))
+    failed = {"failed_in": 20, "failed_out": 400}
+    answers = [
+        Answer("r", "t", "s", 0, 1, "x", "ok", tokens_in=10, tokens_out=5, usage=failed),
+        Answer("r", "t", "s", 0, 1, "x", "ok", usage=failed),
+        Answer("r", "t", "s", 0, 1, "", "error", usage=failed),
+    ]
+    model, config = ModelConfig("openai/m"), BenchmarkConfig("eqbench", 1, "open", "")
+    found = usage_of([("", answer) for answer in answers], model, config)
+    assert (found.answers, found.tokens_in, found.tokens_out, found.uncounted) == (2, 70, 1205, 1)
+    assert found.cost == pytest.approx(0.02 + 3 * 0.82)
+    assert usage_of([("", answers[2])], model, config).cost == pytest.approx(0.82)
 
 
 def test_a_cost_by_hand():

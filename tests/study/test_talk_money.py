@@ -237,6 +237,18 @@ def says(status=200, body=None, **headers):
     return go
 
 
+def stream_fails(code, usage=None):
+    """After twenty words."""
+    delta = {"model": "m", "choices": [{"index": 0, "delta": {"content": "word "}, "finish_reason": None}]}
+    pieces = [delta] * 20 + [{"error": {"message": "Upstream.", "code": code}} | ({"usage": usage} if usage else {})]
+
+    async def go(request):
+        text = "".join(f"data: {json.dumps(piece)}\n\n" for piece in pieces)
+        return web.Response(text=text, content_type="text/event-stream")
+
+    return go
+
+
 FAILED = {"choices": [{"index": 0, "finish_reason": "error", "message": {"content": ""}}], **ERROR, "usage": USAGE}
 NOTHING, USED = 0.0, 0.04
 COSTS = {
@@ -247,6 +259,8 @@ COSTS = {
     "failed, counted": (says(body=FAILED), USED),
     "failed, counted in the error": (says(body={**ERROR, "usage": USAGE}), USED),
     "failed, with a count that cannot be": (says(body={**FAILED, "usage": {**USAGE, "prompt_tokens": 0}}), WORST),
+    **{f"a stream that ends in {code}": (stream_fails(code), WORST) for code in (429, 400, 403, 404, 500)},
+    **{f"a counted stream that ends in {code}": (stream_fails(code, USAGE), USED) for code in (429, 400, 403)},
     "gateway gave up": (says(504), WORST),
     "gateway gave up too": (says(524), WORST),
     "gateway": (says(502), NOTHING),

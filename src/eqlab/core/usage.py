@@ -76,7 +76,7 @@ class Usage:
 
     answers: int
     tokens_in: int | None
-    """Of the answers that were counted; None where none was."""
+    """Of what was counted, requests that failed included; None where nothing was."""
     tokens_out: int | None
     uncounted: int
     """Answers whose server counted no tokens, and requests that were given up: the rest is a lower limit."""
@@ -88,13 +88,17 @@ class Usage:
 
 
 def total(uses: Iterable[Took], costs: Iterable[float | None], currency: str) -> Usage:
-    """`costs` go with `uses`: None for what is not known. A cost stands only where it is known of some answer."""
+    """`costs` go with `uses`: None for what is not known. A cost stands only where some is known."""
     answers = uncounted = tokens_in = tokens_out = 0
     seconds: list[float] = []
     priced: list[float] = []
     for use, cost in zip(uses, costs, strict=True):
         if use.usage:
             uncounted += timed_out(use.usage)
+            asked, said = failed_tokens(use.usage)
+            tokens_in, tokens_out = tokens_in + asked, tokens_out + said
+        if cost is not None:
+            priced.append(cost)
         if not use.answered:
             continue
         answers += 1
@@ -103,8 +107,6 @@ def total(uses: Iterable[Took], costs: Iterable[float | None], currency: str) ->
             uncounted += 1
         tokens_in += asked or 0
         tokens_out += said or 0
-        if cost is not None:
-            priced.append(cost)
         if use.latency is not None:
             seconds.append(use.latency)
     some = tokens_in + tokens_out > 0

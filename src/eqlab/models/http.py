@@ -39,7 +39,7 @@ from eqlab.models.wire.contract import (
     token_limit,
     wire,
 )
-from eqlab.models.wire.failures import LONGEST_WAIT, window_wait
+from eqlab.models.wire.failures import LONGEST_WAIT, had_begun, window_wait
 
 _RETRIES_UNMET = 2
 """While the server has never answered: whoever mistyped an address should learn it soon."""
@@ -269,14 +269,19 @@ class HttpChat:
             self._cut += 1
             raise
         result = self._wire_of(outgoing).read(outgoing, came) if isinstance(came, Incoming) else came
-        again = result if isinstance(result, TryAgain) else None
-        if tries.bill.under_way and not (again and again.rate):
-            tries.sent = outgoing.sent
-        tokens = None if again is None else again.tokens
+        if isinstance(result, ChatReply):
+            tries.bill.ended(billed=False)
+            return came, result
+        if isinstance(came, Incoming) and had_begun(came):
+            result = replace(result, billed=True)
+        tokens = result.tokens
         if tokens is not None:
             told = ChatReply("", tokens_in=tokens[0], tokens_out=tokens[1], sent=outgoing.sent)
             tokens = tokens if believed(told, outgoing.request) is told else None
-        tries.bill.ended(isinstance(result, TryAgain | Hopeless) and result.billed, tokens)
+        refused = isinstance(result, TryAgain) and result.rate and not result.billed and tokens is None
+        if tries.bill.under_way and not refused:
+            tries.sent = outgoing.sent
+        tries.bill.ended(result.billed, tokens)
         return came, result
 
     def _built(self, request: ChatRequest, tries: "_Tries") -> Outgoing:

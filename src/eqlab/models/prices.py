@@ -232,15 +232,21 @@ def usage_of(attempts: Sequence[tuple[str, Answer]], model: ModelConfig, config:
     one = len(currencies) < 2  # amounts in two currencies have no sum
     unknown = not any(by_seat.values())
     costs = [
-        cost_of(answer, by_seat.get(seat)) if one and (answer.usage or not unknown) else None
+        _cost_with_failures(answer, by_seat.get(seat)) if one and (answer.usage or not unknown) else None
         for seat, answer in attempts
     ]
     free = by_seat[""] == FREE and not currencies
     return total([answer for _, answer in attempts], costs, "" if free else next(iter(currencies), "USD"))
 
 
+def _cost_with_failures(use: Took, price: Price | None) -> float | None:
+    """What one attempt cost, its requests that failed and were counted included."""
+    cost, failed = cost_of(use, price), failed_tokens(use.usage) if use.usage else (0, 0)
+    return (cost or 0.0) + price.cost(*failed) if price and any(failed) else cost
+
+
 def cost_of(use: Took, price: Price | None) -> float | None:
-    """What one attempt cost: as the provider said, in US dollars, else by its price; None where that is unknown."""
+    """What the reply of one attempt cost: as the provider said, in US dollars, else by its price; None where that is unknown."""
     said = use.usage.get("cost") if use.usage else None
     if isinstance(said, int | float) and (price is None or price.currency == "USD"):
         return float(said)

@@ -326,6 +326,9 @@ class Adapt:
     """In the server's words."""
     model: bool = True
     """Whether it holds for the whole model, or for this request alone: what a context leaves beside its prompt."""
+    billed: bool = False
+    """Whether it may be all the same, as of a stream that had begun."""
+    tokens: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +343,7 @@ class Hopeless:
     """Whether it is no API's word, but some page or text: after good replies, a gateway's hiccup."""
     billed: bool = False
     """Whether it may be all the same."""
+    tokens: tuple[int, int] | None = None
 
 
 ReplyOrFailure = ChatReply | TryAgain | Adapt | Hopeless

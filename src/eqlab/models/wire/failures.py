@@ -27,6 +27,8 @@ from eqlab.models.wire.contract import (
 
 NO_LOGIN = "the proxy wants a name and a password (HTTP 407)"
 LOGIN_HINT = "Give them in HTTPS_PROXY or HTTP_PROXY: http://name:password@host:port."
+_ANNOUNCED = (b'"response.created"', b'"response.in_progress"', b'"response.queued"')
+"""Events of a stream that begins before a model is at work."""
 _SHOWN = 300
 _NOT_THERE = (405, 406, 410, 415)
 """Statuses of an address at which no model will ever answer; another strange one may be one request's alone."""
@@ -124,7 +126,7 @@ def classify(
             wait=wait,
             gone=status in _GATEWAY,
             status=status,
-            billed=status in _GIVEN_UP or (incoming.well and not problem.status) or _had_begun(incoming),
+            billed=status in _GIVEN_UP or (incoming.well and not problem.status),
         )
     if status == 401:
         return Hopeless(
@@ -149,11 +151,6 @@ def classify(
     return Hopeless(
         f"it answers {words}", f"Check the address; it should end in {ends_in}.", model=status in _NOT_THERE
     )
-
-
-def _had_begun(incoming: Incoming) -> bool:
-    """Whether an error ends a stream that held something before it."""
-    return is_stream(incoming.headers, incoming.raw) and incoming.raw.count(b"data:") > 1
 
 
 def _not_taken(outgoing: Outgoing, problem: ErrorBody, fields: Mapping[str, str], words: str) -> ReplyOrFailure:
@@ -206,6 +203,14 @@ def unreadable(error: Exception, incoming: Incoming) -> TryAgain:
     if isinstance(error, KeyError | IndexError | TypeError | AttributeError):  # JSON, but no reply: its own words tell
         return TryAgain(f"JSON that is no reply: {read_error(incoming.raw).text}"[:_SHOWN], billed=True)
     return TryAgain(f"a reply that cannot be read ({type(error).__name__}: {error})"[:_SHOWN], billed=True)
+
+
+def had_begun(incoming: Incoming) -> bool:
+    """Whether an error ends a stream that held something before it."""
+    if not is_stream(incoming.headers, incoming.raw):
+        return False
+    announced = sum(incoming.raw.count(word) for word in _ANNOUNCED)
+    return incoming.raw.count(b"data:") > announced + 1
 
 
 def read_error(raw: bytes) -> ErrorBody:

@@ -227,7 +227,7 @@ def with_usage(failure: ReplyOrFailure, body: Mapping[str, Any]) -> ReplyOrFailu
     """A failure with what it took, where its server says so."""
     usage = mapping(body.get("usage"))
     tokens = tokens_told(usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    return replace(failure, tokens=tokens) if isinstance(failure, TryAgain) else failure
+    return failure if isinstance(failure, ChatReply) else replace(failure, tokens=tokens)
 
 
 def _words(content: Any) -> str:
