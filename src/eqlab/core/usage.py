@@ -95,8 +95,8 @@ def total(uses: Iterable[Took], costs: Iterable[float | None], currency: str) ->
     for use, cost in zip(uses, costs, strict=True):
         if use.usage:
             uncounted += timed_out(use.usage)
-            asked, said = failed_tokens(use.usage)
-            tokens_in, tokens_out = tokens_in + asked, tokens_out + said
+            failed_in, failed_out = failed_tokens(use.usage)
+            tokens_in, tokens_out = tokens_in + failed_in, tokens_out + failed_out
         if cost is not None:
             priced.append(cost)
         if not use.answered:
