@@ -1,6 +1,7 @@
 """Limits: a run stops before them, says which, and goes on with a higher one."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from aiohttp import web
@@ -9,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eqlab as api
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import ModelError, UsageError
 from eqlab.core.trials import one_prompt
-from eqlab.models.chat import ChatRequest, LimitReached
+from eqlab.models.chat import ChatRequest, LimitReached, Unasked
+from eqlab.models.http import HttpChat
 from eqlab.models.prices import Price, Prices, spent
+from eqlab.models.runner import Session, ask_one
 from eqlab.runs.ask import run
 from eqlab.runs.budget import Amount, Budget, Limits
 from eqlab.runs.estimate import forecasts, most_tokens_in
+from eqlab.store.store import Planned
 
 PRICES = """
 [[price]]
@@ -146,6 +150,50 @@ def test_a_reply_that_broke_off_counts_as_billed_now_and_in_a_later_session(serv
     asked = len(server.requests)
     assert run(plan, store, concurrency=concurrency, limits=Limits(cost=8.0)).limit
     assert len(server.requests) <= asked + 2
+
+
+def test_what_was_billed_until_patience_ended_counts_in_the_next_session(server, store, priced, monkeypatch):
+    """Every session began anew, and the limit was passed in each."""
+    monkeypatch.setattr(HttpChat, "_backoff", lambda self, retries: 0.05)
+    server.reply = lambda body, number: web.Response(status=504)
+    plan = prepared(server, limit=4)
+    assert run(plan, store, concurrency=4, patience=0.3, limits=Limits(cost=200.0)).failures
+    asked = len(server.requests)
+    assert sum(use.timed_out for use in store.used(plan.config.id, "model:dear")) == asked > 4
+    cost = spent(store, plan.config.id, "model:dear", {"": Price(("dear",), 1000, 2000)})[1]
+    assert cost > asked * 256 * 2000 / 1e6
+    assert run(plan, store, patience=0.3, limits=Limits(cost=cost)).limit
+    assert len(server.requests) == asked
+    server.reply = good
+    assert not run(plan, store, limits=Limits(cost=cost + 10)).limit
+    assert store.progress(plan.config.id)["model:dear"] == (4, 4)
+
+
+@pytest.mark.parametrize("end", [Unasked("the session ended"), ModelError("gone"), asyncio.CancelledError()])
+@pytest.mark.parametrize("billed", [True, False])
+def test_a_question_that_ends_without_a_reply_keeps_its_bill(server, end, billed):
+    """After Ctrl-C, with its model, or cut off while it was under way."""
+    plan, kept = prepared(server, limit=1), []
+
+    class Ends:
+        async def ask(self, request):
+            request.bill.sent = {"room": 77}
+            if billed:
+                request.bill.sends()
+            raise end
+
+    _, name, trial, repeat = next(iter(plan.plan()))
+    session = Session("r", plan.config.models[0], 1, Ends(), plan.asked, None, kept.append, None)
+    session.stop = SimpleNamespace(is_set=lambda: False)
+
+    async def one():
+        return await asyncio.gather(
+            ask_one(session, Planned(0, name, trial, repeat, 0, 0, False)), return_exceptions=True
+        )
+
+    (raised,) = asyncio.run(one())
+    assert raised is None if isinstance(end, Unasked) else type(raised) is type(end)
+    assert [(one.status, one.sent, one.usage) for one in kept] == [("error", {"room": 77}, {"timed_out": 1})] * billed
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])

@@ -29,7 +29,7 @@ class Bill:
     """What one question may cost beside its reply: its requests that were sent and brought none. Whoever sends writes
     it; whoever pays may read it at any time."""
 
-    __slots__ = ("broken", "tokens_in", "tokens_out", "under_way")
+    __slots__ = ("broken", "sent", "tokens_in", "tokens_out", "under_way")
 
     def __init__(self) -> None:
         self.under_way = False
@@ -38,6 +38,8 @@ class Bill:
         """Requests that may be billed, and nobody said for how much."""
         self.tokens_in = self.tokens_out = 0
         """Of failures whose server counted them."""
+        self.sent: Mapping[str, Any] = {}
+        """What was sent last."""
 
     def sends(self) -> None:
         self.under_way = True
@@ -57,7 +59,7 @@ class Bill:
 
     def usage(self) -> dict[str, int]:
         """As it is kept with an answer."""
-        told = {"timed_out": self.broken, "failed_in": self.tokens_in, "failed_out": self.tokens_out}
+        told = {"timed_out": self.lost, "failed_in": self.tokens_in, "failed_out": self.tokens_out}
         return {name: value for name, value in told.items() if value}
 
 
@@ -140,8 +142,6 @@ class TransportError(Exception):
         super().__init__(message)
         self.retries = retries
         self.sent: Mapping[str, Any] = sent or {}
-        self.usage: Mapping[str, int] = {}
-        """What it may have been billed for all the same."""
 
 
 class Unasked(TransportError):

@@ -208,11 +208,7 @@ class HttpChat:
 
     async def _ask(self, request: ChatRequest) -> ChatReply:
         bill = request.bill or Bill()
-        try:
-            reply = await self._ask_until_answered(structs.replace(request, bill=bill), _Tries(request.faults, bill))
-        except TransportError as error:
-            error.usage = bill.usage()
-            raise
+        reply = await self._ask_until_answered(structs.replace(request, bill=bill), _Tries(request.faults, bill))
         lost = bill.usage()
         return structs.replace(reply, usage={**reply.usage, **lost}) if lost else reply
 
@@ -261,6 +257,7 @@ class HttpChat:
 
     async def _send(self, outgoing: Outgoing, tries: "_Tries") -> tuple[Any, ReplyOrFailure]:
         """What came, and what it means."""
+        tries.bill.sent = outgoing.sent
         if not self._connects:
             tries.bill.sends()
         try:

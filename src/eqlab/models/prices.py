@@ -246,7 +246,7 @@ def _cost_with_failures(use: Took, price: Price | None) -> float | None:
 
 
 def cost_of(use: Took, price: Price | None) -> float | None:
-    """What an attempt's reply cost: as the provider said, in US dollars, else by its price; None where that is unknown."""
+    """What a reply cost: as the provider said, in US dollars, else by its price; None where that is unknown."""
     said = use.usage.get("cost") if use.usage else None
     if isinstance(said, int | float) and (price is None or price.currency == "USD"):
         return float(said)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Protocol
 
+from msgspec import structs
+
 from eqlab.core.answers import FAILED_READINGS, Answer, Reading, final, outcomes, stands
 from eqlab.core.benchmark import Asking, Benchmark, Scored, Talks, Turn
 from eqlab.core.errors import ModelError
@@ -23,6 +25,7 @@ from eqlab.core.trials import Trial, outgoing
 from eqlab.core.values import dataclass
 from eqlab.models.chat import (
     LENGTH,
+    Bill,
     Chat,
     ChatReply,
     ChatRequest,
@@ -333,16 +336,22 @@ async def ask_one(session: Session, planned: Planned) -> None:
     while failed < asking.tries and not (session.ending and attempt > planned.attempts):
         attempt += 1
         request = request_of(session, planned, asking, attempt, failed=failed, more_tokens=more_tokens, faults=faults)
+        bill = Bill()
         try:
-            reply = await session.seated(planned.trial)[1].ask(request)
-        except Unasked:
-            return
+            reply = await session.seated(planned.trial)[1].ask(structs.replace(request, bill=bill))
+        except (Unasked, ModelError, asyncio.CancelledError) as end:
+            if bill.usage():  # asked again in the next session
+                lost = TransportError(str(end) or "cut off when the session ended")
+                session.put(lost_answer(session, planned, attempt, lost, bill))
+            if isinstance(end, Unasked):
+                return
+            raise
         except LimitReached as reached:
             session.limit = str(reached)
             session.given_up = True
             return
         except TransportError as error:
-            session.put(lost_answer(session, planned, attempt, error))
+            session.put(lost_answer(session, planned, attempt, error, bill))
             session.lost.append(replace(planned, attempts=attempt, failed=failed))
             session.lost_in_a_row += 1
             session.last_error = str(error)
@@ -468,7 +477,11 @@ def answer_of(
     )
 
 
-def lost_answer(session: Session, planned: Planned, attempt: int, error: TransportError) -> Answer:
+def lost_answer(
+    session: Session, planned: Planned, attempt: int, error: TransportError, bill: Bill | None = None
+) -> Answer:
+    bill = bill or Bill()
+    sent = error.sent or bill.sent
     return Answer(
         run=session.run,
         trial=planned.trial.id,
@@ -478,9 +491,9 @@ def lost_answer(session: Session, planned: Planned, attempt: int, error: Transpo
         text="",
         status="error",
         note=str(error),
-        temperature=error.sent.get("temperature"),
+        temperature=sent.get("temperature"),
         transport_retries=error.retries,
         at=time.time(),
-        sent=error.sent,
-        usage=error.usage,
+        sent=sent,
+        usage=bill.usage(),
     )

@@ -167,7 +167,7 @@ class Metered:
         budget = self._budget
         worst = budget.worst(self._subject, self._chat, request)
         await budget.reserve(worst)
-        bill, took, settled, reserved = Bill(), Amount(), Amount(), True
+        bill, took, settled, reserved = request.bill or Bill(), Amount(), Amount(), True
 
         async def again() -> None:
             """What was lost is settled before there is room for more."""

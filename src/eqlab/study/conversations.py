@@ -284,11 +284,11 @@ class Conversations:
         elif fault is not None:  # ours: asked again and again it would only cost
             _log.error("talk failed", exc_info=fault)
             down = f"a fault of eqlab ({type(fault).__name__})"
-        last = said[-1] if said else None
-        if last and last.status != "ok" and last.finish == LENGTH and (rest := last.sent.get("room", room)) < room:
-            said.clear()  # no silence of the model's
-            down = f"the model's context leaves {many(rest, 'token')} to a reply"
         answers = [answer for answer in said if answer.status != "error"]
+        last = answers[-1] if answers else None
+        if last and last.status != "ok" and last.finish == LENGTH and (rest := last.sent.get("room", room)) < room:
+            answers.clear()  # no silence of the model's
+            down = f"the model's context leaves {many(rest, 'token')} to a reply"
         if not answers and not down:
             down = session.limit or "the model was not asked"
         stopped = self._closing and not any(answer.status in ("ok", "refused") for answer in answers)
