@@ -169,6 +169,54 @@ def test_what_was_billed_until_patience_ended_counts_in_the_next_session(server,
     assert store.progress(plan.config.id)["model:dear"] == (4, 4)
 
 
+class Thinker:
+    """A model of which nobody knows that it thinks, before its first reply or its first refusal."""
+
+    def __init__(self, refuses=False):
+        self.rooms, self.refuses, self.under_way, self.most = [], refuses, 0, 0
+
+    async def before(self, body):
+        long = body.get("max_completion_tokens", body.get("max_tokens")) > 1000
+        self.under_way += long
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(0.1 if self.rooms else 0.02)
+        self.under_way -= long
+
+    def reply(self, body, number):
+        if self.refuses and "max_tokens" in body:
+            said = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+            return web.json_response({"error": {"message": said, "param": "max_tokens"}}, status=400)
+        self.rooms.append(body.get("max_completion_tokens") or body["max_tokens"])
+        whole = good(body, tokens=(300, self.rooms[-1]))
+        whole["choices"][0]["message"]["reasoning_content"] = "Hm. " * 300
+        return whole
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_limit_holds_for_a_model_that_turns_out_to_think(server, store, priced, refuses, concurrency):
+    """Sixteen questions that waited for the first reply were sent with room for thinking that nobody had reserved."""
+    thinker = Thinker(refuses)
+    server.reply, server.before = thinker.reply, thinker.before
+    plan = prepared(server, limit=40)
+    assert run(plan, store, concurrency=concurrency, limits=Limits(cost=100.0)).limit.startswith("--max-cost 100: ")
+    assert sum(thinker.rooms) * 2000 / 1e6 <= 100
+    assert max(thinker.rooms) == 256 + 16384
+    assert thinker.most <= 2  # 33 each at their worst
+
+
+def test_what_waits_for_room_to_think_is_asked_when_there_is(server, store, priced):
+    thinker = Thinker()
+    server.reply = lambda body, number: (
+        thinker.reply(body, number) | {"usage": {"prompt_tokens": 9, "completion_tokens": 400}}
+    )
+    server.before = thinker.before
+    plan = prepared(server, limit=12)
+    assert not run(plan, store, limits=Limits(cost=80.0)).limit
+    assert store.progress(plan.config.id)["model:dear"] == (12, 12)
+    assert thinker.most == 2
+
+
 @pytest.mark.parametrize("end", [Unasked("the session ended"), ModelError("gone"), asyncio.CancelledError()])
 @pytest.mark.parametrize("billed", [True, False])
 def test_a_question_that_ends_without_a_reply_keeps_its_bill(server, end, billed):

@@ -191,6 +191,31 @@ def test_who_waits_for_others_replies_waits_no_longer_than_patience(tmp_path, se
         assert person.say(do="retry").until_answered().lines[-1] == ("other", "Mhm.")
 
 
+@pytest.mark.parametrize("limit", ["max_cost = 2.0", "max_cost = 9.0\nmax_cost_person = 2.0"])
+def test_a_limit_holds_for_a_model_that_turns_out_to_think(limit, tmp_path, monkeypatch):
+    """Who waited for the first reply was sent with room for thinking that nobody had reserved."""
+    price_file(tmp_path, monkeypatch)
+    rooms = []
+
+    async def thinks(request):
+        rooms.append((await request.json())["max_tokens"])
+        await asyncio.sleep(0.05 if len(rooms) == 1 else 0.3)
+        whole = completion("Mhm.") | {"usage": {"prompt_tokens": 9, "completion_tokens": rooms[-1]}}
+        whole["choices"][0]["message"]["reasoning_content"] = "Hm. " * 300
+        return web.json_response(whole)
+
+    with (
+        model_server(thinks) as asked,
+        talking(tmp_path, asked, talk=limit, patience=2, arms={"one": "good-model-x1"}) as site,
+    ):
+        people = [site.person(f"p-{n}").begin() for n in range(6)]
+        with ThreadPoolExecutor() as at_once:
+            list(at_once.map(lambda person: person.say("One.", 40).until_answered(), people))
+        assert rooms
+        assert max(rooms) <= 300
+        assert model_calls(site.participation).cost == pytest.approx(sum(rooms) / 1000)
+
+
 # -- requests without a reply ------------------------------------------------------------------------------------------
 
 WORST = 0.3

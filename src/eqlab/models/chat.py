@@ -29,7 +29,7 @@ class Bill:
     """What one question may cost beside its reply: its requests that were sent and brought none. Whoever sends writes
     it; whoever pays may read it at any time."""
 
-    __slots__ = ("broken", "sent", "tokens_in", "tokens_out", "under_way")
+    __slots__ = ("broken", "room", "sent", "tokens_in", "tokens_out", "under_way")
 
     def __init__(self) -> None:
         self.under_way = False
@@ -40,6 +40,8 @@ class Bill:
         """Of failures whose server counted them."""
         self.sent: Mapping[str, Any] = {}
         """What was sent last."""
+        self.room = math.inf
+        """Tokens of a reply that whoever pays is prepared for."""
 
     def sends(self) -> None:
         self.under_way = True
@@ -98,6 +100,9 @@ class ChatRequest(msgspec.Struct, frozen=True):
     """Asked before the question is sent where it had to wait: whether somebody still wants the reply."""
     again: Callable[[], Awaitable[None]] | None = None
     """Awaited before the question is sent once more, for whatever reason but its rate. May raise LimitReached."""
+    more_room: Callable[[int], Awaitable[None]] | None = None
+    """Awaited before the question is sent with more room than its bill's, with that room: where it was learnt meanwhile
+    that the model thinks. May raise LimitReached."""
     bill: Bill | None = None
 
 

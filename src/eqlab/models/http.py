@@ -232,16 +232,19 @@ class HttpChat:
                 try:
                     if waits and request.wanted is not None and not await request.wanted():
                         raise TransportError("nobody waits for the reply any more", tries.retries)
-                    outgoing = self._built(request, tries)
-                    came, result = await self._send(outgoing, tries)
-                    self._note_met(came)
-                    if type(result) is ChatReply:
-                        return self._took(request, result, came, tries.retries)
-                    wait = await self._after_failure(outgoing, result, started, tries)
+                    outgoing, wait = self._built(request, tries), 0.0
+                    if fits := _room(outgoing) <= tries.bill.room:
+                        came, result = await self._send(outgoing, tries)
+                        self._note_met(came)
+                        if type(result) is ChatReply:
+                            return self._took(request, result, came, tries.retries)
+                        wait = await self._after_failure(outgoing, result, started, tries)
                 finally:
                     self._limiter.release()
             finally:
                 self._pace.release()
+            if not fits:  # whoever pays may have to wait for others, who need their turn
+                await self._make_room(outgoing, tries)
             if wait:
                 await self._nap(wait)
 
@@ -254,6 +257,17 @@ class HttpChat:
             await request.again()
         except LimitReached as reached:  # lost, for what was sent
             raise TransportError(str(reached), tries.retries, sent) from None
+
+    async def _make_room(self, outgoing: Outgoing, tries: "_Tries") -> None:
+        request, tries.bill.room = outgoing.request, _room(outgoing)
+        if request.more_room is None:
+            return
+        try:
+            await request.more_room(_room(outgoing))
+        except LimitReached as reached:
+            if not tries.bill.usage():
+                raise
+            raise TransportError(str(reached), tries.retries, tries.bill.sent) from None
 
     async def _send(self, outgoing: Outgoing, tries: "_Tries") -> tuple[Any, ReplyOrFailure]:
         """What came, and what it means."""
@@ -404,9 +418,11 @@ class HttpChat:
         """Some servers answer 500 to a schema (llama.cpp's Python server): one question without it tells."""
         if again.status != 500 or outgoing.request.schema is None or self._schema_worked or tries.blamed:
             return
+        bare = self._wire.build(self._endpoint, structs.replace(outgoing.request, schema=None), self._profile)
+        if _room(bare) > tries.bill.room:
+            return
         tries.blamed = True
         await self._announce(outgoing.request, tries)
-        bare = self._wire.build(self._endpoint, structs.replace(outgoing.request, schema=None), self._profile)
         _, result = await self._send(bare, tries)
         if isinstance(result, ChatReply):
             reason = without_key(again.reason, self._endpoint.key)
@@ -529,6 +545,10 @@ class _Tries:
         """What was sent last, if it was, and not refused for its rate."""
         self.own: list[Adaptation] = []
         """What the server wants otherwise for this question alone."""
+
+
+def _room(outgoing: Outgoing) -> int:
+    return int(outgoing.sent.get("room") or 0)
 
 
 def _longest(request: ChatRequest) -> float:

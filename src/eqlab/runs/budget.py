@@ -105,9 +105,15 @@ class Budget:
         cost = price.cost(tokens_in, tokens_out, batch=batch) if price else 0.0
         return Amount(tokens_in + tokens_out, cost)
 
-    def worst(self, subject: str, chat: Chat, request: ChatRequest, *, batch: bool = False) -> Amount:
+    def room(self, subject: str, chat: Chat, request: ChatRequest) -> int:
+        """Tokens that a reply may have, by what is known of the model so far."""
         price = self.prices[subject]
-        most = chat.most_tokens(request, price is None or price.thinks)
+        return chat.most_tokens(request, price is None or price.thinks)
+
+    def worst(
+        self, subject: str, chat: Chat, request: ChatRequest, room: int | None = None, *, batch: bool = False
+    ) -> Amount:
+        most = self.room(subject, chat, request) if room is None else room
         return self.amount(subject, most_tokens_in(request), most, batch=batch)
 
     def actual(self, subject: str, request: ChatRequest, reply: ChatReply, *, batch: bool = False) -> Amount:
@@ -165,24 +171,31 @@ class Metered:
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         budget = self._budget
-        worst = budget.worst(self._subject, self._chat, request)
-        await budget.reserve(worst)
         bill, took, settled, reserved = request.bill or Bill(), Amount(), Amount(), True
+        bill.room = budget.room(self._subject, self._chat, request)
+        worst = budget.worst(self._subject, self._chat, request, bill.room)
+        await budget.reserve(worst)
+
+        async def reserve(now: Amount) -> None:
+            """What was lost is settled before there is room for more."""
+            nonlocal worst, settled, reserved
+            lost = self._lost(bill, worst)
+            budget.settle(worst, lost - settled)
+            settled, reserved = lost, False
+            await budget.reserve(now)
+            worst, reserved = now, True
 
         async def again() -> None:
-            """What was lost is settled before there is room for more."""
-            nonlocal settled, reserved
-            lost = self._lost(bill, worst)
-            if lost != settled:
-                budget.settle(worst, lost - settled)
-                settled, reserved = lost, False
-                await budget.reserve(worst)
-                reserved = True
+            if self._lost(bill, worst) != settled:
+                await reserve(worst)
             if request.again is not None:
                 await request.again()
 
+        async def more_room(room: int) -> None:
+            await reserve(budget.worst(self._subject, self._chat, request, room))
+
         try:
-            reply = await self._chat.ask(structs.replace(request, bill=bill, again=again))
+            reply = await self._chat.ask(structs.replace(request, bill=bill, again=again, more_room=more_room))
             took = budget.actual(self._subject, request, reply)
             return reply
         finally:

@@ -42,6 +42,7 @@ from eqlab.store.study.talks import (
     renew_call,
     repeat_call,
     talk_position,
+    widen_call,
 )
 from eqlab.study.talks import State, TalkView, budget_of, chain, limits_of, other_seat, talk_view
 
@@ -253,6 +254,12 @@ class Conversations:
                 raise LimitReached("the study's limit of questions to models is reached")
             calls.append(more.id)
 
+        async def more_room(worst: Amount) -> None:
+            if not await self._write(
+                widen_call, self.participation, calls[-1], (worst.tokens, worst.cost), limits_of(self.terms)
+            ):
+                raise LimitReached("the study's limit of cost is near: the model thinks, and takes more than was known")
+
         left = False
 
         async def wanted() -> bool:
@@ -264,7 +271,7 @@ class Conversations:
             left = now is None or now.pending is None or now.pending.id != trial.id
             return not left
 
-        meter = self._metered(session, again, wanted)
+        meter = self._metered(session, again, more_room, wanted)
         beat = asyncio.create_task(self._beat(calls))
         question = asyncio.create_task(ask_one(session, planned))
         self._asking.add(question)
@@ -333,13 +340,22 @@ class Conversations:
         return session, Planned(-1, self._benchmark, trial, 0, len(position.attempts), failed, False), answers
 
     def _metered(
-        self, session: Session, again: Callable[[Amount], Awaitable[None]], wanted: Callable[[], Awaitable[bool]]
+        self,
+        session: Session,
+        again: Callable[[Amount], Awaitable[None]],
+        more_room: Callable[[Amount], Awaitable[None]],
+        wanted: Callable[[], Awaitable[bool]],
     ) -> Callable[[], Amount]:
-        """Count what a session takes. `again` is awaited before a further request is sent."""
+        """Count what a session takes. `again` is awaited before a further request is sent, `more_room` before one that
+        may cost more than was thought."""
         budget = budget_of(self.study, self.models.values())
         subject, chat = session.model.subject, session.chat
         hurried = _Hurried(
-            chat, lambda request: again(budget.worst(subject, chat, request)), wanted, self.terms.patience
+            chat,
+            lambda request: again(budget.worst(subject, chat, request)),
+            lambda request, room: more_room(budget.worst(subject, chat, request, room)),
+            wanted,
+            self.terms.patience,
         )
         session.chat = Metered(hurried, subject, budget)
         session.seats = {seat: (model, session.chat) for seat, (model, _) in session.seats.items()}
@@ -406,10 +422,12 @@ class _Hurried:
         self,
         chat: Chat,
         again: Callable[[ChatRequest], Awaitable[None]],
+        more_room: Callable[[ChatRequest, int], Awaitable[None]],
         wanted: Callable[[], Awaitable[bool]],
         patience: float,
     ) -> None:
-        self._chat, self._again, self._wanted, self._until = chat, again, wanted, time.monotonic() + patience
+        self._chat, self._again, self._more_room, self._wanted = chat, again, more_room, wanted
+        self._until = time.monotonic() + patience
         self._asked = False
 
     def __getattr__(self, name: str) -> Any:
@@ -420,6 +438,11 @@ class _Hurried:
             if request.again is not None:
                 await request.again()
             await self._again(request)
+
+        async def more_room(room: int) -> None:
+            if request.more_room is not None:
+                await request.more_room(room)
+            await self._more_room(request, room)
 
         if self._asked:
             await self._again(request)
@@ -434,5 +457,6 @@ class _Hurried:
                 within=left,
                 wanted=self._wanted,
                 again=again,
+                more_room=more_room,
             )
         )

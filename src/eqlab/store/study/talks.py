@@ -206,6 +206,28 @@ def repeat_call(
         return _record(connection, study, person, trial, worst, limits, now, now + seconds)
 
 
+@despite_deadlock
+def widen_call(participation: Participation, call: int, worst: tuple[int, float], limits: CallLimits) -> bool:
+    """Write down that a question that is not sent yet may cost more than was thought, if the limits allow it."""
+    study, (tokens, cost) = participation.study.id, worst
+    with writing(participation.store.engine) as connection:
+        take_turn(connection, f"talk {study}")
+        here = talk_calls.c.study_id == study
+        person = connection.execute(select(talk_calls.c.person).where(talk_calls.c.id == call)).scalar()
+        others = talk_calls.c.id != call
+        if (
+            person is None
+            or (limits.cost is not None and _spent(connection, (here, others))[1] + cost > limits.cost)
+            or (
+                limits.cost_person is not None
+                and _spent(connection, (here, others, talk_calls.c.person == person))[1] + cost > limits.cost_person
+            )
+        ):
+            return False
+        connection.execute(update(talk_calls).where(talk_calls.c.id == call).values(tokens=tokens, cost=cost))
+        return True
+
+
 def _settle(connection: Connection, calls: Sequence[int], took: tuple[int, float]) -> None:
     """The first of a question's calls has what all of them took."""
     first, *repeats = calls
