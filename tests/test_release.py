@@ -55,7 +55,7 @@ def test_no_proxy_logs_the_address_of_who_comes_while_the_server_is_restarted():
     pages = (ROOT / "docs/study-serve.md").read_text("utf-8")
     printed = re.search(r"```caddy\n(.*?)```", pages, re.S).group(1)
     for caddy in ((ROOT / "deploy/Caddyfile").read_text("utf-8"), printed):
-        assert re.match(r"\{\s+log \{\s+exclude http\.log\.error\s+\}\s+\}", caddy)
+        assert re.match(r"\{\s+log \{\s+exclude http\.log\.error http\.handlers\.reverse_proxy\s+\}\s+\}", caddy)
     nginx = re.search(r"```nginx\n(.*?)```", pages, re.S).group(1)
     assert re.search(r"access_log off;", nginx)
     assert re.search(r"error_log \S+ emerg;", nginx)

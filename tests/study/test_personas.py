@@ -86,7 +86,8 @@ def test_moods_change_on_average_by_what_was_put_in():
         person = people.person(draw)
         default = score(PANAS, PANAS.in_order(people.answer(person, trial("default"), draw)))
         for emotion, found in changes.items():
-            asked = trial("evoked", f"s{number % 400}", emotion=emotion)
+            where = {"emotion": emotion, "factor_index": number % 400, "factor": f"f{number % 400}"}
+            asked = trial("evoked", f"s{number % 400}", **where)
             evoked = score(PANAS, PANAS.in_order(people.answer(person, asked, draw)))
             found.append(evoked["Negative Affect"] - default["Negative Affect"])
     means = {emotion: fmean(found) for emotion, found in changes.items()}
