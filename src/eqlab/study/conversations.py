@@ -223,7 +223,8 @@ class Conversations:
         model, chat = session.seated(trial)
         asking = self._asked.benchmark.asking(trial, self._asked.options)
         request = request_of(session, planned, asking, 1, failed=0)
-        worst = self._budget.worst(model.subject, chat, request)
+        reserved = self._budget.room(model.subject, chat, request)
+        worst = self._budget.worst(model.subject, chat, request, reserved)
         call: Call = await self._write(
             begin_call,
             self.participation,
@@ -271,7 +272,7 @@ class Conversations:
             left = now is None or now.pending is None or now.pending.id != trial.id
             return not left
 
-        meter = self._metered(session, again, more_room, wanted)
+        meter = self._metered(session, again, more_room, wanted, reserved)
         beat = asyncio.create_task(self._beat(calls))
         question = asyncio.create_task(ask_one(session, planned))
         self._asking.add(question)
@@ -345,6 +346,7 @@ class Conversations:
         again: Callable[[Amount], Awaitable[None]],
         more_room: Callable[[Amount], Awaitable[None]],
         wanted: Callable[[], Awaitable[bool]],
+        reserved: int,
     ) -> Callable[[], Amount]:
         """Count what a session takes. `again` is awaited before a further request is sent, `more_room` before one that
         may cost more than was thought."""
@@ -356,6 +358,7 @@ class Conversations:
             lambda request, room: more_room(budget.worst(subject, chat, request, room)),
             wanted,
             self.terms.patience,
+            reserved,
         )
         session.chat = Metered(hurried, subject, budget)
         session.seats = {seat: (model, session.chat) for seat, (model, _) in session.seats.items()}
@@ -425,7 +428,9 @@ class _Hurried:
         more_room: Callable[[ChatRequest, int], Awaitable[None]],
         wanted: Callable[[], Awaitable[bool]],
         patience: float,
+        reserved: int,
     ) -> None:
+        self._reserved = reserved  # before it was written down; more may be known of the model since
         self._chat, self._again, self._more_room, self._wanted = chat, again, more_room, wanted
         self._until = time.monotonic() + patience
         self._asked = False
@@ -446,6 +451,8 @@ class _Hurried:
 
         if self._asked:
             await self._again(request)
+        elif request.bill is not None:
+            request.bill.room = min(request.bill.room, self._reserved)
         self._asked = True
         few = min(request.faults, _FAULTS)
         left = max(0.0, self._until - time.monotonic())
