@@ -115,7 +115,7 @@ def level(
 ) -> Estimate:
     """The mean over people, each with the mean of their talks. The interval is over people and personas as random, so
     that it holds for others of both: by REML where they are crossed, by two-way clusters where each person has one
-    talk."""
+    talk. It is no narrower than over people alone, where the end of the scale counts too."""
     people = group_means((talk.person, measure(talk)) for talk in felt)
     simple = structs.replace(mean_estimate(name, list(people.values()), digits=1, bounds=bounds), of="people")
     values = [measure(talk) for talk in felt]
@@ -129,6 +129,8 @@ def level(
         return simple
     reach = (effect.high - effect.low) / 2
     low, high = max(bounds[0], simple.value - reach), min(bounds[1], simple.value + reach)
+    if simple.low is not None and simple.high is not None:
+        low, high = min(low, simple.low), max(high, simple.high)
     return structs.replace(simple, se=effect.se, low=low, high=high, note="over people and personas")
 
 
