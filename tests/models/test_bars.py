@@ -95,6 +95,14 @@ def test_what_was_really_sent_is_what_is_stored(tmp_path):
         assert answer.model == "gpt-5-2025-08-07"
 
 
+@pytest.mark.parametrize(("provider", "spec"), [(openai.grok, "xai/grok-4"), (openai.gpt5, "openai/gpt-5")])
+def test_thought_counts_once_whether_the_replys_tokens_have_it_or_not(provider, spec, tmp_path):
+    """A limit of 0.50 USD let a model of xAI think for 20."""
+    with strict.serving(provider) as server:
+        trials, _, _ = asked(server, spec, "/v1", tmp_path, limit=3)
+    assert {one.attempts[-1].tokens_out for one in trials} == {350}
+
+
 def test_room_that_the_user_names_reaches_the_model_under_its_own_name(tmp_path):
     for number, (name, room) in enumerate({"max_tokens": 8000 + 16384, "max_completion_tokens": 8000}.items()):
         with strict.serving(openai.gpt5) as server:

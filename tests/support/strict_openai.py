@@ -203,4 +203,6 @@ def grok(server: Strict, request: web.Request, body: dict[str, Any]) -> Any:
         said = "Content violates usage guidelines. Team: t, API key ID: k, Failed check: SAFETY_CHECK_TYPE_BIO"
         code = "The caller does not have permission to execute the specified operation"
         raise Refused(403, {"code": code, "error": said})
-    return chat(body, "grok-4-0709")
+    apart = {"reasoning_tokens": THOUGHT}  # xAI leaves thought out of the reply's tokens, and bills it
+    usage = {"completion_tokens": 50, "completion_tokens_details": apart, "total_tokens": 400 + 50 + THOUGHT}
+    return chat(body, "grok-4-0709", usage=usage)

@@ -205,7 +205,7 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Re
     more = {}
     if "completion_tokens_details" in usage or "prompt_tokens_details" in usage or "cost" in usage:
         more = known(
-            reasoning_tokens=count(mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+            reasoning_tokens=_thought(usage),
             cached_tokens=count(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
             cost=amount(usage.get("cost")),
         )
@@ -216,7 +216,7 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Re
         finish=finish,
         refusal=refusal,
         tokens_in=count(usage.get("prompt_tokens")),
-        tokens_out=count(usage.get("completion_tokens")),
+        tokens_out=_tokens_out(usage),
         latency=latency,
         sent=outgoing.sent,
         usage=more,
@@ -226,8 +226,23 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Re
 def with_usage(failure: ReplyOrFailure, body: Mapping[str, Any]) -> ReplyOrFailure:
     """A failure with what it took, where its server says so."""
     usage = mapping(body.get("usage"))
-    tokens = tokens_told(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    tokens = tokens_told(usage.get("prompt_tokens"), _tokens_out(usage))
     return failure if isinstance(failure, ChatReply) else replace(failure, tokens=tokens)
+
+
+def _thought(usage: Mapping[str, Any]) -> int | None:
+    return count(mapping(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+
+
+def _tokens_out(usage: Mapping[str, Any]) -> int | None:
+    """Tokens of the reply and of the thought before it. Some servers (xAI) leave thought out of the reply's, and bill
+    it: their total then has both; without a total, more was thought than replied."""
+    said, thought = count(usage.get("completion_tokens")), _thought(usage)
+    if said is None or not thought:
+        return said
+    asked, whole = count(usage.get("prompt_tokens")), count(usage.get("total_tokens"))
+    apart = thought > said if asked is None or whole is None else whole >= asked + said + thought
+    return said + thought if apart else said
 
 
 def _words(content: Any) -> str:
