@@ -36,14 +36,17 @@ class Browser:
     def __init__(self, address: str) -> None:
         jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
         self.opener = urllib.request.build_opener(jar)
-        self.base, _, _ = address.partition("/?")
         self.address = address
+        self.base = ""
+        """What leads to every page, once the address was opened."""
 
     def get(self, path: str) -> tuple[str, float]:
         """A page, and the seconds it took."""
         begun = time.perf_counter()
         with self.opener.open(path if path.startswith("http") else self.base + path, timeout=600) as reply:
             page = reply.read().decode()
+        if path == self.address:
+            self.base = reply.url.rstrip("/")
         return page, time.perf_counter() - begun
 
 
@@ -69,7 +72,7 @@ def again(path: Path) -> tuple[float, float, float]:
             time.sleep(0.1)
             page, _ = browser.get("/")
         tables = time.perf_counter() - begun
-        run = re.findall(r'href="/run/(\w+)"', page)[0]
+        run = re.findall(r'href="[^"]*/run/(\w+)"', page)[0]
         return first, tables, browser.get(f"/run/{run}")[1]
 
 
@@ -125,7 +128,7 @@ def visit(browser: Browser, process: int) -> None:
     while "/run/" not in first:
         first, seconds = browser.get("/")
         told("first page, nothing scored", first, seconds)
-    run = re.findall(r'href="/run/(\w+)"', first)[0]
+    run = re.findall(r'href="[^"]*/run/(\w+)"', first)[0]
     pick = f"/compare?s={run}:model:bench/model-000&s={run}:model:bench/model-001&b=eqbench"
     told("compare two, nothing scored", *browser.get(pick))
     begun = time.perf_counter()
@@ -138,7 +141,7 @@ def visit(browser: Browser, process: int) -> None:
     told("compare two", *browser.get(pick))
     told("compare all of a run on one benchmark", *browser.get(f"/compare?s={run}&b=eqbench"))
     compared, _ = browser.get(pick)
-    item = re.findall(r'href="(/item\?[^"]+)"', compared)[0].replace("&amp;", "&")
+    item = re.findall(r'href="[^"]*(/item\?[^"]+)"', compared)[0].replace("&amp;", "&")
     told("item, everybody's answers", *browser.get(item))
     told("run", *browser.get(f"/run/{run}"))
     told("result", *browser.get(f"/result?run={run}&subject=model:bench/model-000&b=eqbench"))

@@ -161,9 +161,8 @@ def test_without_a_choice_it_opens_on_the_best_two(skilled_view):
     reply = skilled_view.client.get("/compare")
     assert [name for name in ("careful", "hasty", "terse") if name in str(reply.url)] == ["careful", "hasty"]
     assert "lab/careful is better than lab/hasty by" in words(reply.text)
-    page = reply.text
     (run,) = {held.id for held in skilled_view.site.shelf.look().runs}
-    assert f'<a href="/compare?s={run}">lab/careful, lab/hasty, lab/terse</a>' in page
+    assert f'<a href="{skilled_view.root}/compare?s={run}">lab/careful, lab/hasty, lab/terse</a>' in reply.text
 
 
 def test_with_nobody_to_compare_it_asks_for_a_choice(tmp_path):

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -11,7 +12,7 @@ pytest.importorskip("starlette")
 
 from view_case import BASE, PORT, View, fill, prepared, words
 
-from eqlab.view.door import derived, new_token, same
+from eqlab.view.door import COOKIE, derived, new_token, same
 
 PAGES = ("/", "/run/last", "/compare", "/compare?s=last", "/item?run=last&b=eqbench&item=open-001", "/live")
 
@@ -26,21 +27,89 @@ def test_without_token_or_cookie_there_is_nothing_to_see(skilled_view, path):
 
 
 def test_the_token_becomes_a_cookie_and_leaves_the_address(skilled_view):
-    reply = skilled_view.browser().get(f"/compare?s=last&token={skilled_view.site.token}", follow_redirects=False)
-    assert reply.status_code == 303
-    assert reply.headers["location"] == "/compare?s=last"
+    token, root = skilled_view.site.token, skilled_view.root
+    for path in ("/compare", f"{root}/compare"):
+        reply = skilled_view.browser().get(f"{path}?s=last&token={token}", follow_redirects=False)
+        assert reply.status_code == 303
+        assert reply.headers["location"] == f"{root}/compare?s=last"
     cookie = reply.headers["set-cookie"]
-    assert cookie.startswith(f"eqlab_view_{PORT}=")
+    assert cookie.startswith(f"{COOKIE}=")
+    assert f"; Path={root}/;" in cookie
+    assert re.fullmatch(r"/[0-9a-f]{32}", root)
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
-    assert skilled_view.site.token not in cookie
+    assert token not in cookie
     assert reply.headers["referrer-policy"] == "same-origin"
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/nothing", "/static"])
+def test_a_cookie_that_another_port_of_this_host_was_sent_opens_nothing(skilled_view, path):
+    """A browser sends cookies to every server of a host; the secret path it does not."""
+    cookie = f"{COOKIE}={derived(skilled_view.site.token, 'cookie')}"
+    root = skilled_view.root
+    browser = skilled_view.browser(Cookie=cookie)
+    if path in PAGES[:-1]:
+        assert browser.get(f"{root}{path}", follow_redirects=False).status_code in (200, 303)
+    for address in (path, f"/{root[2:]}{path}", f"{root}0{path}", f"/{'0' * 32}{path}"):
+        reply = browser.get(address)
+        assert reply.status_code == 401
+        assert reply.text == skilled_view.browser().get("/").text  # as every stranger is told
+    assert browser.get(root).status_code == 401
+
+
+def test_who_is_turned_away_is_not_told_the_secret_path(skilled_view):
+    """Not even with the cookie: a page that knows the path could have a browser send the cookie there."""
+    own = {"Cookie": f"{COOKIE}={derived(skilled_view.site.token, 'cookie')}"}
+    mark = {"mark": skilled_view.site.form_mark}
+    browser = skilled_view.browser()
+    replies = [
+        browser.get("/", headers=own),
+        browser.get("/static/none", headers=own),
+        browser.get("/", headers={**own, "Host": "evil.example"}),
+        browser.post("/start", headers={**own, "Sec-Fetch-Site": "same-site"}, data=mark),
+        browser.post("/start", headers=own, data=mark),
+        browser.get("/", headers={"Cookie": "x" * 30_000}),
+    ]
+    assert [reply.status_code for reply in replies] == [401, 404, 421, 403, 401, 431]
+    for reply in replies:
+        assert skilled_view.root not in reply.text
+        assert skilled_view.root not in str(reply.headers)
+    for path in ("/?file=1", "/compare?s=last&file=1"):  # a file is passed on
+        assert skilled_view.root not in skilled_view.client.get(path).text
+
+
+def test_every_link_of_every_page_lies_under_the_secret_path_and_leads_somewhere(skilled_view):
+    root = skilled_view.root
+    assert len(root) > 32
+    wanted, shapes, visited, forms = [f"{root}/"], set(), set(), set()
+    for address in wanted:  # grows as links are found, one of a kind each
+        reply = skilled_view.client.get(f"{BASE}{address}")
+        assert reply.status_code == 200, address
+        visited.add(reply.url.path.removeprefix(root))
+        if "/static/" in address or "content-disposition" in reply.headers:
+            continue
+        found = Tags(reply.text).found
+        assert [attrs["href"] for _, attrs in found if attrs.get("aria-current") == "page"] in ([], [reply.url.path])
+        for link in [attrs[name] for _, attrs in found for name in ("href", "src", "action") if name in attrs]:
+            assert link.startswith((f"{root}/", "#", "data:,")), (address, link)
+        forms |= {attrs["action"] for tag, attrs in found if tag == "form"}
+        for link in [attrs.get("href") or attrs.get("src") or "#" for _, attrs in found]:
+            target = urlsplit(link)
+            shape = target.path, tuple(name for name, _ in parse_qsl(target.query))
+            if target.path.startswith("/") and shape not in shapes:
+                shapes.add(shape)
+                wanted.append(link.partition("#")[0])
+    run = f"/run/{skilled_view.site.shelf.snapshot.runs[0].id}"
+    screens = {"/", "/compare", "/talks", "/judges", "/studies", "/rate", "/start", "/result", "/item", "/trend", run}
+    assert visited == screens | {"/static/view.css", "/static/view.js"}
+    assert {urlsplit(link).path.removeprefix(root) for link in forms} <= screens
 
 
 def test_a_token_leads_to_no_other_site(skilled_view):
     reply = skilled_view.browser().get(f"//evil.example/?token={skilled_view.site.token}", follow_redirects=False)
     assert reply.headers.get("location", "/").startswith("/")
     assert not reply.headers.get("location", "/").startswith(("//", "/\\"))
+    assert reply.headers.get("location", "").startswith(f"{skilled_view.root}/")
 
 
 def test_tokens_cannot_be_guessed():
@@ -54,7 +123,7 @@ def test_tokens_cannot_be_guessed():
 
 @pytest.mark.parametrize("cookie", ["", "x", "0" * 64])
 def test_another_cookie_does_not_open(skilled_view, cookie):
-    reply = skilled_view.browser(Cookie=f"eqlab_view_{PORT}={cookie}").get("/")
+    reply = skilled_view.browser(Cookie=f"{COOKIE}={cookie}").get(f"{skilled_view.root}/")
     assert reply.status_code == 401
 
 

@@ -18,7 +18,7 @@ from eqlab.study.web.server import app_config, in_thread, listen
 from eqlab.study.web.settings import ServerSettings
 from eqlab.view import compare, items, judges, rate, runs, start, studies, talks, trend
 from eqlab.view.door import TOKEN, Door, new_token
-from eqlab.view.site import ViewSite, address, site_of
+from eqlab.view.site import ViewSite, address, root_of, site_of
 
 HOST = "127.0.0.1"
 _GRACE = 2
@@ -49,8 +49,8 @@ def create_app(site: ViewSite, port: int) -> Starlette:
         await asyncio.to_thread(start.end_all, site)
         await asyncio.to_thread(site.shelf.close)
 
-    def refuse(_: Scope, status: int) -> Response:
-        return _message(site, status, *_REFUSED.get(status, _BROKEN))
+    def refuse(scope: Scope, status: int) -> Response:
+        return _message(site, scope, status, *_REFUSED.get(status, _BROKEN))
 
     async def strangers(scope: Scope, receive: Receive, send: Send) -> None:
         await refuse(scope, 401)(scope, receive, send)
@@ -71,7 +71,7 @@ def create_app(site: ViewSite, port: int) -> Starlette:
         ],
         middleware=[
             Middleware(RequestGuard, settings=settings_of(port), refuse=refuse),
-            Middleware(Door, token=site.token, port=port, refuse=strangers),
+            Middleware(Door, token=site.token, refuse=strangers),
         ],
         exception_handlers={EqlabError: _said, HTTPException: _turned_away},
         lifespan=shelf,
@@ -113,17 +113,18 @@ async def live(request: Request) -> Response:
 
 async def _said(request: Request, error: Exception) -> Response:
     message, hint = (error.message, error.hint) if isinstance(error, EqlabError) else _BROKEN
-    return _message(site_of(request), 400, message, hint)
+    return _message(site_of(request), request.scope, 400, message, hint)
 
 
 async def _turned_away(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return _message(site_of(request), status, *_REFUSED.get(status, _BROKEN))
+    return _message(site_of(request), request.scope, status, *_REFUSED.get(status, _BROKEN))
 
 
-def _message(site: ViewSite, status: int, message: str, hint: str) -> Response:
-    scope = {"type": "http", "path": "", "headers": [], "query_string": b"", "method": "GET"}
-    return site.page(Request(scope), "message", status, message=message, hint=hint)
+def _message(site: ViewSite, scope: Scope, status: int, message: str, hint: str) -> Response:
+    root = root_of(scope)
+    bare = {"type": "http", "root_path": root, "path": "", "headers": [], "query_string": b"", "method": "GET"}
+    return site.page(Request(bare), "message", status, message=message, hint=hint)
 
 
 @contextmanager

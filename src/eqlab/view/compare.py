@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup, escape
 from msgspec import structs
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from eqlab.benchmarks.registry import load
@@ -33,7 +33,7 @@ from eqlab.tables import svg as figures
 from eqlab.tables.forest import Forest, ForestLine, widest
 from eqlab.view.runs import SETTLE, full_result
 from eqlab.view.shelf import HeldRun, Shelf
-from eqlab.view.site import ViewSite, address, asked, asked_all, asked_number, kept, site_of
+from eqlab.view.site import ViewSite, address, asked, asked_all, asked_number, go_on, kept, site_of
 from eqlab.view.talks import talk_name
 
 ITEMS = 10
@@ -163,7 +163,7 @@ def compare(request: Request) -> Response:
     held = list(islice(site.shelf.look().runs, 100))
     runs, newest = [run.id for run in held], [run for run in held if run.results][:NEWEST]
     if not given and (pair := best_two(site)):
-        return RedirectResponse(pair, 303)
+        return go_on(request, pair)
     if not given:
         return site.page(request, "compare_choose", runs=runs, newest=newest)
     wanted = picked(given, site.shelf)

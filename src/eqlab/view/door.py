@@ -1,5 +1,6 @@
 """Who may look: whoever opened the address that the command printed. The token stands in an address once and becomes a
-cookie; requests for another host, or sent by another site's page, are turned away before (`study.web.guard`)."""
+cookie, for addresses under a secret path only: a browser sends cookies to every port of a host, another user's among
+them. Requests for another host, or sent by another site's page, are turned away before (`study.web.guard`)."""
 
 import hashlib
 import hmac
@@ -13,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from eqlab.study.web.guard import parse_cookies
 
 TOKEN = "token"
+COOKIE = "eqlab_view"
 _OPEN = "/static/"
 """Styles and scripts, which tell nothing."""
 
@@ -22,7 +24,7 @@ def new_token() -> str:
 
 
 def derived(token: str, what: str) -> str:
-    """Cookie and form mark are made of the token, and do not tell it."""
+    """Cookie, path and form mark are made of the token, and do not tell it."""
     return hmac.new(token.encode(), what.encode(), hashlib.sha256).hexdigest()
 
 
@@ -32,11 +34,11 @@ def same(one: str, other: str) -> bool:
 
 
 class Door:
-    def __init__(self, app: ASGIApp, token: str, port: int, refuse: ASGIApp) -> None:
-        """`refuse` answers who has neither token nor cookie."""
+    def __init__(self, app: ASGIApp, token: str, refuse: ASGIApp) -> None:
+        """`refuse` answers who has no token, or not both cookie and path."""
         self._app, self._token, self._refuse = app, token, refuse
-        self._name = f"eqlab_view_{port}"  # cookies know no ports: several views stay apart by name
         self._cookie = derived(token, "cookie")
+        self._root = f"/{derived(token, 'path')[:32]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].startswith(_OPEN):
@@ -48,13 +50,17 @@ class Door:
             await self._let_in(scope["path"], query)(scope, receive, send)
             return
         cookies = parse_cookies(Headers(scope=scope).get("cookie", ""))
-        known = any(same(value, self._cookie) for value in cookies.get(self._name, ()))
-        await (self._app if known else self._refuse)(scope, receive, send)
+        known = any(same(value, self._cookie) for value in cookies.get(COOKIE, ()))
+        if not known or not same(scope["path"][: len(self._root) + 1], f"{self._root}/"):
+            await self._refuse(scope, receive, send)
+            return
+        scope["root_path"] = self._root  # every page says it in its links, and a refusal that came before does not
+        await self._app(scope, receive, send)
 
     def _let_in(self, path: str, query: list[tuple[str, str]]) -> Response:
         """To the same page without the token, which no history or referrer then holds."""
         rest = urlencode([(name, value) for name, value in query if name != TOKEN])
-        local = "/" + path.lstrip("/\\")  # "//elsewhere" would be another site
+        local = self._root + path.removeprefix(self._root)
         reply = RedirectResponse(f"{local}?{rest}" if rest else local, 303)
-        reply.set_cookie(self._name, self._cookie, httponly=True, samesite="strict", path="/")
+        reply.set_cookie(COOKIE, self._cookie, httponly=True, samesite="strict", path=f"{self._root}/")
         return reply

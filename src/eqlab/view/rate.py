@@ -11,7 +11,7 @@ from dataclasses import field
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from eqlab.analysis.agreement import agreement
@@ -33,7 +33,7 @@ from eqlab.store.reader import Reader
 from eqlab.store.store import Store
 from eqlab.view.judges import DRAWS, KAPPA
 from eqlab.view.shelf import HeldRun, Snapshot
-from eqlab.view.site import ViewSite, address, asked, asked_number, must, posted, site_of
+from eqlab.view.site import ViewSite, address, asked, asked_number, go_on, must, posted, site_of
 
 USUAL, MOST = 20, 200
 _MOST_SESSIONS = 100
@@ -108,7 +108,7 @@ async def begin(request: Request) -> Response:
     site, given = site_of(request), await posted(request)
     values = {name: "".join(given.get(name, ())[:1]).strip() for name in ("run", "count", "rater", "seed")}
     session = await run_in_threadpool(_begin, site, values)
-    return RedirectResponse(f"/rate/{session.id}", 303)
+    return go_on(request, f"/rate/{session.id}")
 
 
 def _begin(site: ViewSite, values: Mapping[str, str]) -> RatingSession:
@@ -185,7 +185,7 @@ async def give(request: Request) -> Response:
         if value is not None or action == "skip":
             session.given.append(value)
             await run_in_threadpool(_store, site, session, session.place - 1)
-    return RedirectResponse(f"/rate/{session.id}", 303)
+    return go_on(request, f"/rate/{session.id}")
 
 
 def _store(site: ViewSite, session: RatingSession, until: int) -> None:

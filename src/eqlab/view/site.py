@@ -17,7 +17,8 @@ from urllib.parse import parse_qs, urlencode
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import Scope
 
 from eqlab.core.errors import UsageError
 from eqlab.core.values import dataclass
@@ -43,6 +44,8 @@ _MOST_VALUES = 200
 """Values of an address that are read: no list grows without bound."""
 _LINK = re.compile(r'(<a\b[^>]*?) href="/[^"]*"')
 """Links to other screens, which a file has none of."""
+_ADDRESSES = (' href="/', ' action="/', ' src="/')
+"""What begins an address of ours in a page; text has no bare quotation marks."""
 Pairs = Iterable[tuple[str, Any]]
 
 
@@ -100,14 +103,21 @@ class ViewSite:
     def page(self, request: Request, name: str, code: int = 200, **values: Any) -> Response:
         live = values.pop("live", False)
         file = asked(request, "file") == "1" and request.method == "GET"
+        root = root_of(request.scope)
+        here = request.url.path.removeprefix(root)
         html = self.templates.get_template(f"{name}.html.j2").render(
-            screens=_SCREENS, here=request.url.path, shown_store=values.pop("shown_store", ""), version=self.version,
+            screens=_SCREENS, here=here, shown_store=values.pop("shown_store", ""), version=self.version,
             generated_at=time.time(), form_mark="" if file else self.form_mark, live=live and not file,
-            as_file="" if file or code != HTTPStatus.OK else address(request.url.path, kept(request, "file"), file=1),
+            as_file="" if file or code != HTTPStatus.OK else address(here, kept(request, "file"), file=1),
             style=self.style if file else "", **values,
         )  # fmt: skip
         headers = {"Content-Disposition": f'attachment; filename="eqlab-{name}.html"'} if file else {}
-        return HTMLResponse((_LINK.sub(r"\1", html) if file else html).encode("utf-8", "replace"), code, headers)
+        if file:
+            html = _LINK.sub(r"\1", html)
+        else:
+            for begin in _ADDRESSES:
+                html = html.replace(begin, f"{begin[:-1]}{root}/")
+        return HTMLResponse(html.encode("utf-8", "replace"), code, headers)
 
 
 @dataclass
@@ -145,6 +155,16 @@ def address(path: str, pairs: Pairs = (), **more: Any) -> str:
     every = [*pairs, *more.items()]
     query = urlencode([(name, str(value)) for name, value in every if value not in (None, "", False)])
     return f"{path}?{query}" if query else path
+
+
+def root_of(scope: Scope) -> str:
+    """What the address of every page begins with; empty for who was not let in (`door`)."""
+    return str(scope.get("root_path", ""))
+
+
+def go_on(request: Request, path: str) -> Response:
+    """To another page of ours."""
+    return RedirectResponse(f"{root_of(request.scope)}{path}", 303)
 
 
 def asked(request: Request, name: str) -> str:

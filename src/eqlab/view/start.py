@@ -13,7 +13,7 @@ from pathlib import Path
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request as WebRequest
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from eqlab.benchmarks.registry import load, names, usual
@@ -24,7 +24,7 @@ from eqlab.models.prices import known_prices
 from eqlab.models.providers import PROVIDERS, key_of
 from eqlab.runs.estimate import CHARACTERS_PER_TOKEN, forecast_rows, forecasts, refuse_absurd
 from eqlab.runs.request import AUTO, ITEM_SETS, PROFILES, Prepared, Request, prepare
-from eqlab.view.site import StartedRun, ViewSite, posted, site_of
+from eqlab.view.site import StartedRun, ViewSite, go_on, posted, site_of
 
 _WAIT = 20
 """Seconds that a run which was told to stop has for storing what is under way."""
@@ -144,7 +144,7 @@ async def begin(request: WebRequest) -> Response:
         run = await run_in_threadpool(_begin, site, given)
     except UsageError as error:
         return await run_in_threadpool(_page, site, request, given, str(error))
-    return RedirectResponse(f"/run/{run}", 303)
+    return go_on(request, f"/run/{run}")
 
 
 def _begin(site: ViewSite, given: Mapping[str, Sequence[str]]) -> str:
@@ -180,7 +180,7 @@ async def stop(request: WebRequest) -> Response:
         site.stop[1]()
     else:
         raise HTTPException(404)
-    return RedirectResponse(f"/run/{run}", 303)
+    return go_on(request, f"/run/{run}")
 
 
 def end_all(site: ViewSite) -> None:

@@ -38,7 +38,7 @@ if (own) {
   let busy = false;
   let news = null;
   const listen = () => {
-    news = new EventSource("/live");
+    news = new EventSource(new URL("../live", own.src));
     news.addEventListener("message", async (event) => {
       if (last === null || last === event.data || busy) { last ??= event.data; return; }
       last = event.data;
