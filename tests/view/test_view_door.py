@@ -1,5 +1,7 @@
 """Nobody looks who was not let in: token, cookie, host, origin, paths; and nothing of a page runs what a reply says."""
 
+import http.client
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +14,9 @@ pytest.importorskip("starlette")
 
 from view_case import BASE, PORT, View, fill, prepared, words
 
+from eqlab.cli.view import tell
+from eqlab.view import door
+from eqlab.view.app import make_site, serving
 from eqlab.view.door import COOKIE, derived, new_token, same
 
 PAGES = ("/", "/run/last", "/compare", "/compare?s=last", "/item?run=last&b=eqbench&item=open-001", "/live")
@@ -119,6 +124,55 @@ def test_tokens_cannot_be_guessed():
     assert not same("a", "b")
     assert not same("a", "ä")
     assert derived("t", "cookie") != derived("t", "form")
+
+
+@pytest.fixture
+def started(skilled_store, monkeypatch, capsys):
+    """A connection to a server, and the path that a browser was started with."""
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    with serving(make_site(str(skilled_store[0]))) as where:
+        tell(where, browser=True)
+        assert capsys.readouterr().out.strip() == where
+        here, there = urlsplit(where), urlsplit(opened[0])
+        assert here._replace(query="") == there._replace(query="")
+        connection = http.client.HTTPConnection(here.netloc, timeout=60)
+        connection.connect()
+        yield connection, here.query.removeprefix("token="), there.query.removeprefix("token=")
+        connection.close()
+
+
+def test_what_a_browser_is_started_with_tells_nothing_else(started):
+    """Others read it in process lists; cookie, path and form mark are made of the token."""
+    connection, token, code = started
+    assert token not in code
+    assert derived(code, "cookie") != derived(token, "cookie")
+    connection.request("GET", f"/?token={code}")
+    assert connection.getresponse().status == 303  # this user's own
+
+
+@pytest.mark.parametrize(("uid", "status"), [("own", 303), ("0", 303), ("4242", 401), ("", 401), ("no table", 303)])
+@pytest.mark.parametrize("before", ["", "0000000000000000FFFF0000"])
+def test_what_a_browser_is_started_with_opens_to_no_other_user(started, tmp_path, monkeypatch, uid, status, before):
+    """As Linux lists connections; of a connection that is not listed nobody knows whose it is."""
+    connection, token, code = started
+    ours, port = connection.sock.getsockname()[1], connection.port
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    rows = [
+        (ours, port + 1, "1000"),
+        (ours + 1, port, "1000"),
+        *([(ours, port, uid.replace("own", "1000"))] if uid else []),
+    ]
+    lines = [f"0: {before}0100007F:{a:04X} {before}0100007F:{b:04X} 01 0:0 00:0 0 {who} 0 1" for a, b, who in rows]
+    if uid != "no table":
+        (tmp_path / "tcp").write_text("\n".join(["  sl  local_address rem_address   st", *lines]))
+    monkeypatch.setattr(door, "_CONNECTIONS", (tmp_path / "tcp",))
+    connection.request("GET", f"/?token={code}")
+    reply = connection.getresponse()
+    assert reply.status == status
+    reply.read()
+    connection.request("GET", f"/?token={token}")
+    assert connection.getresponse().status == 303  # whoever has the printed address
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "0" * 64])

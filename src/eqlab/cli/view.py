@@ -75,7 +75,9 @@ def tell(where: str, *, browser: bool) -> None:
     if browser:
         import webbrowser
 
-        webbrowser.open(where)
+        from eqlab.view.door import for_browser
+
+        webbrowser.open(for_browser(where))
 
 
 def with_extra() -> None:
