@@ -17,14 +17,20 @@ from filled_studies import filled
 from small_study import take
 from talk_case import talked
 
+from eqlab.cli.study_data import _say_check
+from eqlab.core.runs import config_from_json
 from eqlab.runs.score import results
+from eqlab.store.access import open_reader
+from eqlab.store.kept_scores import KeptScores
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import read_audit
 from eqlab.store.study.studies import create_study
 from eqlab.study.build_design import open_study
 from eqlab.study.panels import panel_hash
+from eqlab.study.results.lock_file import SealCheck
 from eqlab.study.results.people import people_rows
+from eqlab.view.shelf import Shelf
 
 SECRET = "b7d5a1c38e6f42908b7d5a1c38e6f429"
 
@@ -183,15 +189,18 @@ def test_who_is_erased_leaves_the_calibrations_too(eqlab, server, tmp_path):
     server.reply = lambda body, number: "Okay"
     done = eqlab("judge", "calibrate", "j", "--against", run, "--base-url", server.url)
     assert done.code == 0, done.err
-    before = pairs_of_the_last(tmp_path / "store.db")
+    assert pairs_of_the_last(tmp_path / "store.db")
     assert trials_that_know(tmp_path / "store.db", "person:") == set()
     as_in_0_2(tmp_path / "store.db", one, two)
+    before = pairs_of_the_last(tmp_path / "store.db")
+    assert viewed_pairs(tmp_path / "store.db") == before
     done = eqlab("study", "people", "erase", "rating.toml", "--person", one.removeprefix("person:"), "--yes")
     assert "tables of replies" in done.out
     assert trials_that_know(tmp_path / "store.db", one) == set()
     assert trials_that_know(tmp_path / "store.db", two)
     assert one.encode() not in (tmp_path / "store.db").read_bytes()
-    assert 0 < pairs_of_the_last(tmp_path / "store.db") < before
+    assert 2 * pairs_of_the_last(tmp_path / "store.db") == before > 0
+    assert 2 * viewed_pairs(tmp_path / "store.db") == before  # nothing of them was kept beside the store
     assert eqlab("report", "last").code == 0
 
 
@@ -201,14 +210,32 @@ def pairs_of_the_last(store):
     return result.rules["calibration_pairs"]
 
 
+def viewed_pairs(store):
+    """The same by a view that is started anew."""
+    shelf = Shelf(str(store))
+    with closing(KeptScores(str(store))) as shelf._kept, open_reader(str(store)) as opened:
+        shelf.read(opened)
+    (result,) = shelf.snapshot.runs[0].results
+    return result.rules["calibration_pairs"]
+
+
 def as_in_0_2(store, *subjects):
-    """Ratings stood in the questions."""
+    """Ratings stood in the questions, and the run did not name whose they are."""
     with closing(sqlite3.connect(store)) as connection, connection:
-        query = "SELECT id, body FROM trials JOIN planned ON trial_id = id WHERE subject = 'judge:j' LIMIT 1"
-        ((trial, body),) = connection.execute(query).fetchall()
-        asked = json.loads(body)
-        asked["key"]["human"] = [[subject, 2] for subject in subjects]
-        connection.execute("UPDATE trials SET body = ? WHERE id = ?", (json.dumps(asked), trial))
+        ((run, config),) = connection.execute(
+            "SELECT id, config FROM runs WHERE config LIKE '%calibration%'"
+        ).fetchall()
+        named = json.loads(config)
+        del named["benchmarks"][0]["options"]["against"]
+        before = config_from_json(json.dumps(named)).id
+        connection.execute("UPDATE runs SET id = ?, config = ? WHERE id = ?", (before, json.dumps(named), run))
+        for table in ("sessions", "planned", "answers", "progress"):
+            connection.execute(f"UPDATE {table} SET run_id = ? WHERE run_id = ?", (before, run))
+        query = "SELECT id, body FROM trials JOIN planned ON trial_id = id WHERE subject = 'judge:j'"
+        for number, (trial, body) in enumerate(connection.execute(query).fetchall()):
+            asked = json.loads(body)
+            asked["key"]["human"] = [[subject, 1 + number % 3] for subject in subjects]
+            connection.execute("UPDATE trials SET body = ? WHERE id = ?", (json.dumps(asked), trial))
 
 
 def trials_that_know(store, subject):
@@ -547,3 +574,11 @@ def test_simulate_prints_what_was_put_in_and_what_was_found(eqlab, study, tmp_pa
     assert "8 people came, 8 counted, 1 of them left on the way" in said
     assert "3 simulations: the first over HTTP" in said
     assert not (tmp_path / "store.db").exists() or eqlab("study", "analyze", "study.toml")[0] == 1  # nothing was kept
+
+
+def test_who_came_between_an_export_and_a_newer_seal_is_no_accusation(capsys):
+    held = SealCheck(3, 0, 0, 1, 0, (), later=1)
+    assert not _say_check("out", held)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "MISSING: 1." in said
+    assert "may have answered since, and counts as missing: export again." in said

@@ -215,8 +215,11 @@ def _say_check(where: str, found: "SealCheck") -> bool:
             f"The seal is newer than {where} by {many(found.later, 'link')} of the chain of events: looks or seals, "
             "nothing else."
         )
-        if found.changed:
-            print_text("Whoever was under way in between may have answered since, and counts as changed: export again.")
+        counts = " or ".join(word for word, count in (("changed", found.changed), ("missing", found.missing)) if count)
+        if counts:
+            print_text(
+                f"Whoever was under way in between may have answered since, and counts as {counts}: export again."
+            )
     _say_breaks(found.broken)
     return found.holds
 

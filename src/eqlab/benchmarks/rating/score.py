@@ -125,8 +125,9 @@ def with_people(scored: Iterable[Scored], people: People, of: Sequence[str] = _R
 
 def _held_against(scored: Iterable[Scored], context: Context, options: RatingOptions) -> Iterable[Scored]:
     """A calibration's trials with its people, and no others: those of its runs; of what was published, and in stores of
-    before, they stand in the trial."""
+    before, they stand in the trial until they are erased: that is to be looked at anew, as other runs are."""
     if not options.against:
+        context.once("whether there are other runs", lambda: next(iter(context.others()), None))
         return scored
     of, only = ("arm", *_REPLY), options.against
     return with_people(scored, context.once(f"ratings in {only}", lambda: people_ratings(context, of, only)), of)

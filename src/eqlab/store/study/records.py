@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import field
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, not_, select, update
 
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
@@ -29,6 +29,7 @@ from eqlab.store.schema import (
     panel_ids,
     participants,
     planned,
+    runs,
     talk_calls,
     tombstones,
     trials,
@@ -312,8 +313,12 @@ def _forget_turns(connection: Connection, said: list[str]) -> None:
 
 
 def _forget_ratings(connection: Connection, subject: str) -> None:
-    """Judges that 0.2 calibrated against people have questions which tell how these rated."""
-    query = select(trials.c.id, trials.c.body).where(trials.c.body.contains(f'"{subject}"', autoescape=True))
+    """Judges that 0.2 calibrated against people have questions which tell how these rated. Other questions, of which a
+    store has many, are not looked through; later calibrations name the runs that they are held against."""
+    calibrated = and_(runs.c.config.contains('"calibration"'), not_(runs.c.config.contains('"against"')))
+    asked = select(planned.c.trial_id).join(runs, runs.c.id == planned.c.run_id).where(calibrated)
+    knows = trials.c.body.contains(f'"{subject}"', autoescape=True)
+    query = select(trials.c.id, trials.c.body).where(trials.c.id.in_(asked), knows)
     for row in connection.execute(query).all():
         connection.execute(update(trials).where(trials.c.id == row.id).values(body=without(row.body, subject)))
 
