@@ -7,6 +7,7 @@ import time
 import pytest
 from batch_servers import KEY, housed
 from conftest import completion
+from scripted import talk
 
 PRICES = """
 [[price]]
@@ -145,6 +146,44 @@ def test_the_provider_knows_best_what_it_charged(eqlab, server, prices):
     for model in ("dear", "m"):
         done = eqlab(*command(server, "--limit", "4", "--prices", prices, "--store", "s.db", model=model))
         assert "1.00 USD" in done.out, done.out
+
+
+@pytest.mark.parametrize(("cost", "told"), [({"cost": 0.5}, "3.00 USD"), ({}, "≥ 1.50 USD")])
+def test_first_tries_that_failed_are_in_the_cost_or_said_to_be_missing(eqlab, server, prices, cost, told):
+    """Of three questions each is billed twice; the tokens were doubled, and the money was not."""
+    tried = set()
+
+    def reply(body, number):
+        question, usage = body["messages"][-1]["content"], {"prompt_tokens": 300, "completion_tokens": 40}
+        if question in tried:
+            return good(body) | {"usage": {**usage, "cost": 0.5}}
+        tried.add(question)
+        return completion("", finish="error") | {"usage": {**usage, **cost}}
+
+    server.reply = reply
+    done = eqlab(*command(server, "--limit", "3", "--store", "s.db", model="m"))
+    assert re.search(rf"m +3 +1,800 +240 +{told} ", done.out), done.out
+
+
+def test_a_talk_with_somebody_whose_price_is_not_known_costs_at_least_this(eqlab, server, prices, tmp_path):
+    """Six of eight requests were in the tokens, and not in the money."""
+    server.reply = talk
+    asks = ("run", "dear", "-b", "dialogue", "-o", f"speaker=talker@{server.url}", "-o", "turns=3", "--limit", "2")
+    asks = (*asks, "--base-url", server.url, "--prices", prices, "--store", "s.db")
+    done = eqlab(*asks)
+    requests, dear = len(server.requests), sum(body["model"] == "dear" for body in server.requests)
+    assert 0 < dear < requests
+    told = f"≥ {dear * 0.025:,.2f} USD"  # 11 in at 1000 and 7 out at 2000 a million each
+    assert re.search(rf"dear +{requests} +{11 * requests} +{7 * requests} +{told} ", done.out), done.out
+    (result,) = json.loads(eqlab(*asks, "--json").out)["results"]
+    assert result["usage"]["cost"] == pytest.approx(dear * 0.025)
+    assert result["usage"]["unpriced"] == requests - dear
+    assert told in (tmp_path / "eqlab-report.html").read_text()
+    assert eqlab("leaderboard", "build", "site", "--store", "s.db").code == 0
+    assert told in (tmp_path / "site" / "index.html").read_text()
+    (table,) = (tmp_path / "site" / "data").glob("board-*.json")
+    (row,) = (row for row in json.loads(table.read_text()) if row["name"] == "dear")
+    assert (row["cost"], row["unpriced"]) == (pytest.approx(dear * 0.025), requests - dear)
 
 
 def test_a_large_run_says_its_size_first(eqlab, server, prices):

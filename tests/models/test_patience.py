@@ -486,6 +486,8 @@ def test_only_what_was_sent_is_announced_and_counted(play):
         (True, TryAgain("broken off", billed=True)),
         (True, TryAgain("failed", billed=True, tokens=(5, 7))),
         (True, TryAgain("failed", billed=True, tokens=(0, 7))),
+        (True, TryAgain("failed", billed=True, tokens=(3, 2), cost=0.5)),
+        (True, TryAgain("failed", cost=0.25)),
         (True, PLAIN),
     ]
     bill, announced = Bill(), []
@@ -504,8 +506,9 @@ def test_only_what_was_sent_is_announced_and_counted(play):
         return await chat.ask(structs.replace(prompted("x"), bill=bill, again=again))
 
     came, _ = play(main)
-    assert announced == [(0, 0, 0), (1, 0, 0), (1, 5, 7), (2, 5, 7)]
-    assert came.usage == {"timed_out": 2, "failed_in": 5, "failed_out": 7}
+    assert announced == [(0, 0, 0), (1, 0, 0), (1, 5, 7), (2, 5, 7), (2, 8, 9), (3, 8, 9)]
+    cost = {"failed_cost": 0.75, "failed_cost_in": 3, "failed_cost_out": 2}
+    assert came.usage == {"timed_out": 3, "failed_in": 8, "failed_out": 9} | cost
 
 
 @pytest.mark.parametrize("begun", [True, False])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
-from eqlab.core.text import money
+from eqlab.core.text import money, usage_words
 from eqlab.models import prices as module
 from eqlab.models.prices import FREE, Price, find, known_prices, litellm_price, read_prices, usage_of
 
@@ -181,7 +181,59 @@ def test_what_failed_and_was_counted_is_told(no_litellm, monkeypatch, tmp_path):
     found = usage_of([("", answer) for answer in answers], model, config)
     assert (found.answers, found.tokens_in, found.tokens_out, found.uncounted) == (2, 70, 1205, 1)
     assert found.cost == pytest.approx(0.02 + 3 * 0.82)
+    assert found.unpriced == 1
     assert usage_of([("", answers[2])], model, config).cost == pytest.approx(0.82)
+
+
+@pytest.mark.parametrize(
+    ("priced", "currency", "cost", "unpriced"),
+    [("", "", 2.5, 2), ("openai/m", "USD", 2.91, 1), ("openai/m", "EUR", 1.66, 1)],
+    ids=["no price", "the provider's own figure first", "another currency"],
+)
+def test_what_failed_costs_what_its_provider_says(priced, currency, cost, unpriced, no_litellm, monkeypatch, tmp_path):
+    """Of one attempt a failure with a cost and one without, of another none that was counted."""
+    prices = f'[[price]]\nmodels = ["{priced}"]\ninput = 1000\noutput = 2000\ncurrency = "{currency}"' if priced else ""
+    (tmp_path / "p.toml").write_text(prices)
+    if priced:
+        monkeypatch.setenv("EQLAB_PRICES", str(tmp_path / "p.toml"))
+    both = {"failed_in": 20, "failed_out": 400, "failed_cost": 1.5, "failed_cost_in": 10, "failed_cost_out": 200}
+    one = {"failed_in": 20, "failed_out": 400, "failed_cost": 0.5, "failed_cost_in": 20, "failed_cost_out": 400}
+    answers = [
+        Answer("r", "t", "s", 0, 1, "x", "ok", tokens_in=10, tokens_out=5, usage={"cost": 0.5} | both),
+        Answer("r", "t", "s", 0, 1, "", "error", usage=one | {"timed_out": 1}),
+    ]
+    found = usage_of(
+        [("", answer) for answer in answers], ModelConfig("openai/m"), BenchmarkConfig("eqbench", 1, "open", "")
+    )
+    assert (found.tokens_in, found.tokens_out) == (50, 805)
+    assert (found.cost, found.unpriced) == (pytest.approx(cost), unpriced)
+
+
+@pytest.mark.parametrize(
+    ("listener", "table", "said", "told"),
+    [
+        ("dear", "USD", {}, "≥ 0.02 USD"),
+        ("dear", "USD", {"cost": 0.5}, "0.52 USD"),
+        ("dear", "EUR", {"cost": 0.5}, "≥ 0.02 EUR"),
+        ("embedded", "USD", {}, "unknown"),
+        ("embedded", "USD", {"cost": 0.5}, "0.50 USD"),
+        ("other", "USD", {}, "unknown"),
+    ],
+)
+def test_what_the_other_of_a_talk_costs_is_told_or_said_to_be_unknown(
+    listener, table, said, told, no_litellm, monkeypatch, tmp_path
+):
+    """The speaker's price is not known: what its provider says is in dollars."""
+    price = f'[[price]]\nmodels = ["dear"]\ninput = 1000\noutput = 2000\ncurrency = "{table}"'
+    (tmp_path / "p.toml").write_text(price)
+    monkeypatch.setenv("EQLAB_PRICES", str(tmp_path / "p.toml"))
+    answers = [
+        ("", Answer("r", "t", "s", 0, 1, "x", "ok", tokens_in=10, tokens_out=5)),
+        ("speaker", Answer("r", "t", "s", 0, 1, "x", "ok", tokens_in=10, tokens_out=5, usage=said)),
+    ]
+    config = BenchmarkConfig("dialogue", 1, "open", "", {"speaker": "talker@http://127.0.0.1:9/v1"})
+    words = usage_words(usage_of(answers, ModelConfig(listener), config))
+    assert (words.tokens, words.cost) == ("30", told)
 
 
 def test_a_cost_by_hand():

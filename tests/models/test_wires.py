@@ -130,6 +130,23 @@ def test_a_failure_while_answering_is_the_providers(finish):
     assert "upstream died" in found.reason
 
 
+@pytest.mark.parametrize(
+    ("status", "more"),
+    [
+        (200, {"choices": [{"message": {"content": ""}, "finish_reason": "error"}]}),
+        (200, {"error": {"message": "upstream died"}}),
+        (500, {"error": {"message": "overloaded after work"}}),
+        (500, {"error": "overloaded after work"}),
+        (400, {"error": {"message": "max_tokens is too large", "param": "max_tokens"}}),
+    ],
+)
+def test_a_failure_keeps_what_its_server_says_that_it_took(status, more):
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "cost": 0.5}
+    found = verdict("openai_chat", status, {**more, "usage": usage})
+    assert not isinstance(found, ChatReply)
+    assert (found.tokens, found.cost) == ((100, 10), 0.5)
+
+
 EFFORT = prompted("x", settings={"effort": "minimal"})
 FORM = prompted("x", schema=SCHEMA)
 

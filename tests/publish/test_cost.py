@@ -55,6 +55,13 @@ def test_nothing_to_draw_is_none(some):
     assert cost_chart("t", "m", some, 1280) is None
 
 
+def test_who_costs_at_least_so_much_is_named():
+    least = Spent("talker", Estimate("score", 70, 60, 2.0, 66, 74), Usage(100, 9_000, 0, 0, 0.5, "USD", 1.0, 40))
+    words, _, chart = drawn(spent("a", 40, cost=0.01, tokens=9_000), least)
+    assert any("At least, for some of it is unknown: talker." in word for word in words)
+    assert "talker 70.00 at ≥ 5." in chart
+
+
 def test_one_point_has_an_axis():
     words, dots, _ = drawn(spent("a", 40, tokens=30_000))
     assert len(dots) == 1

@@ -134,6 +134,34 @@ def failed(body, number):
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_failure_counts_at_the_cost_that_its_provider_says(server, store, priced, status, concurrency):
+    """Each first try costs .90, by the list prices .38: the difference was spent beyond every limit."""
+    tried = set()
+
+    def reply(body, number):
+        question = body["messages"][-1]["content"]
+        if question in tried:
+            return good(body)
+        tried.add(question)
+        whole = failed(body, number)
+        return web.json_response(whole | {"usage": {**whole["usage"], "cost": 0.9}}, status=status)
+
+    server.reply = reply
+    plan = prepared(server, limit=20)
+    assert run(plan, store, concurrency=concurrency, limits=Limits(cost=8.0)).limit.startswith("--max-cost 8: ")
+    uses = list(store.used(plan.config.id, "model:dear"))
+    cost = 0.9 * len(tried) + 0.38 * sum(use.answered for use in uses)
+    assert spent(store, plan.config.id, "model:dear", {"": Price(("dear",), 1000, 2000)})[1] == pytest.approx(cost)
+    assert 5 < cost <= 8
+    (result,) = api.results(store, store.find_run(plan.config.id))
+    assert (result.usage.cost, result.usage.unpriced) == (pytest.approx(cost), 0)
+    asked = len(server.requests)
+    assert run(plan, store, concurrency=concurrency, limits=Limits(cost=8.0)).limit
+    assert len(server.requests) <= asked + 2
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
 @pytest.mark.parametrize(
     "broken", [cut, failed, lambda body, number: web.Response(status=504)], ids=["cut", "failed, counted", "504"]
 )

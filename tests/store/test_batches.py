@@ -87,13 +87,14 @@ def test_what_answers_took(begun):
     assert [use.room for use in uses] == [0, 256, 0, 0]
     assert len(list(store.used(run, SUBJECT))) == 4
     assert list(store.used(run, SUBJECT, "empathy")) == []
-    found = total(uses, [1.0, 0.5, None, None], "USD")
+    found = total(uses, [(1.0, True), (0.5, True), (None, False), (None, False)], "USD")
     assert (found.answers, found.tokens_in, found.tokens_out, found.uncounted) == (3, 300, 30, 3)
-    assert (found.cost, found.seconds) == (1.5, 3.0)
+    assert (found.cost, found.unpriced, found.seconds) == (1.5, 2, 3.0)
     zero = Use(True, 0, 0, 1.0, characters_out=20)  # stored by an earlier version from a server that reports 0
     assert zero.known_tokens == (None, None)
     assert replace(zero, tokens_in=9, characters_out=0).known_tokens == (9, 0)
-    assert (total([zero], [None], "USD").tokens_in, total([zero], [None], "USD").uncounted) == (None, 1)
+    found = total([zero], [(None, False)], "USD")
+    assert (found.tokens_in, found.uncounted) == (None, 1)
     assert total([], [], "USD").tokens_in is None
     assert total([], [], "USD").cost is None
 

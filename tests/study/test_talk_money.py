@@ -291,6 +291,7 @@ COSTS = {
     "gateway": (says(502), NOTHING),
     "no room": (says(503, **{"Retry-After": "0.1"}), NOTHING),
     "server fault": (says(500), NOTHING),
+    "server fault, counted": (says(500, {**ERROR, "usage": USAGE}), USED),
     "page": (says(body="<html><title>Away</title></html>"), NOTHING),
 }
 
@@ -315,6 +316,24 @@ def test_what_was_sent_and_may_be_billed_counts_and_every_request_does(reply, ea
         assert taken.cost <= 0.7
         assert len(asked.bodies) == (2 if each == WORST else 5)
         assert person.state == "spent"
+
+
+def test_a_failure_counts_at_the_cost_that_its_provider_says(tmp_path, monkeypatch):
+    """.30 where the list price of its tokens is .04: a limit of .70 has room for two."""
+    price_file(tmp_path, monkeypatch)
+    prices = tmp_path / "prices.toml"
+    prices.write_text(prices.read_text().replace("EUR", "USD"))
+    failed = says(body={**FAILED, "usage": {**USAGE, "cost": 0.3}})
+    with (
+        model_server(failed) as asked,
+        talking(tmp_path, asked, talk="max_cost = 0.7", patience=8, arms={"one": "good-model-x1"}) as site,
+    ):
+        person = site.person().begin().say("One.", 40).until_answered()
+        assert person.state == "down"
+        person.page = person.post("retry")
+        assert person.until_answered().state == "spent"
+        found = model_calls(site.participation)
+        assert (len(asked.bodies), found.currency, found.cost) == (2, "USD", pytest.approx(0.6))
 
 
 @pytest.mark.parametrize(("status", "seconds"), [(429, "60"), (429, "0.5"), (503, "60"), (502, "0.5")])

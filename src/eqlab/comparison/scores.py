@@ -34,10 +34,7 @@ WORST = (
 USABLE = "Usable: answers that could be read and scored, of those planned."
 AS_WRONG = "Errors as wrong: with every such answer as 0 points."
 SEM = "SEM: the standard error of measurement, how far a score would move against the others with other items."
-USAGE = (
-    "All attempts. Cost: by the list prices of today, or as the provider said; ≥: some were not counted. "
-    "Seconds: median."
-)
+USAGE = "All attempts. Cost: by the list prices of today, or as the provider said; ≥: some is unknown. Seconds: median."
 
 
 @dataclass(frozen=True)
@@ -229,6 +226,10 @@ def _currency(line: ScoreLine) -> str | None:
     return line.usage.currency if line.usage and line.usage.cost is not None else None
 
 
+def _unpriced(line: ScoreLine) -> int | None:
+    return line.usage.unpriced if line.usage and line.usage.cost is not None else None
+
+
 def _reliability(name: str) -> Callable[[ScoreLine], float | None]:
     return lambda line: getattr(line.measured, name).value if line.measured else None
 
@@ -295,6 +296,7 @@ COLUMNS: tuple[ScoreColumn, ...] = (
     ScoreColumn(Column("tokens_out", "tokens out", "count"), _used("tokens_out"), "bf", _used_words("tokens_out")),
     ScoreColumn(Column("cost", "cost", "money"), _used("cost"), "bfv", _used_words("cost")),
     ScoreColumn(Column("currency", "currency"), _currency, "f"),
+    ScoreColumn(Column("unpriced", "attempts not wholly in the cost", "count"), _unpriced, "f"),
     ScoreColumn(
         Column("seconds_per_reply", "seconds a reply", "seconds"), _used("seconds"), "bf", _used_words("seconds")
     ),

@@ -242,7 +242,7 @@ def usage_words(usage: Usage) -> UsageWords:
         counted(both),
         counted(usage.tokens_in),
         counted(usage.tokens_out),
-        cost=f"{least}{cost}" if usage.cost else cost,
+        cost=f"≥ {cost}" if usage.cost and usage.unpriced else cost,
         seconds=_seconds(usage.seconds),
     )
 

@@ -64,10 +64,24 @@ def timed_out(usage: Mapping[str, Any]) -> int:
     return value if isinstance(value, int) else 0
 
 
-def failed_tokens(usage: Mapping[str, Any]) -> tuple[int, int]:
-    """Tokens in and out of an attempt's requests that failed, where their server counted them."""
-    given, made = (usage.get(name, 0) for name in ("failed_in", "failed_out"))
-    return (given, made) if isinstance(given, int) and isinstance(made, int) else (0, 0)
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What an attempt's requests that failed took, as far as their server told."""
+
+    tokens_in: int
+    tokens_out: int
+    cost: float
+    """In US dollars, of those whose server said it."""
+    cost_in: int
+    """Tokens that it is for."""
+    cost_out: int
+
+
+def failed(usage: Mapping[str, Any]) -> Failed:
+    counts = [usage.get(name, 0) for name in ("failed_in", "failed_out", "failed_cost_in", "failed_cost_out")]
+    given, made, cost_in, cost_out = counts if all(isinstance(count, int) for count in counts) else (0, 0, 0, 0)
+    cost = usage.get("failed_cost", 0.0)
+    return Failed(given, made, cost if isinstance(cost, int | float) else 0.0, cost_in, cost_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +95,25 @@ class Usage:
     uncounted: int
     """Answers whose server counted no tokens, and requests that were given up: the rest is a lower limit."""
     cost: float | None
-    """None: unknown."""
+    """Of what is known; None where nothing is."""
     currency: str
     seconds: float | None
     """The median time of a reply; None where most were not waited for (batches)."""
+    unpriced: int = 0
+    """Attempts whose cost is not known, or not all of it: the rest is a lower limit."""
 
 
-def total(uses: Iterable[Took], costs: Iterable[float | None], currency: str) -> Usage:
-    """`costs` go with `uses`: None for what is not known. A cost stands only where some is known."""
-    answers = uncounted = tokens_in = tokens_out = 0
+def total(uses: Iterable[Took], costs: Iterable[tuple[float | None, bool]], currency: str) -> Usage:
+    """`costs` go with `uses`: what is known, and whether that is all. A cost stands only where some is known."""
+    answers = uncounted = unpriced = tokens_in = tokens_out = 0
     seconds: list[float] = []
     priced: list[float] = []
-    for use, cost in zip(uses, costs, strict=True):
+    for use, (cost, whole) in zip(uses, costs, strict=True):
         if use.usage:
             uncounted += timed_out(use.usage)
-            failed_in, failed_out = failed_tokens(use.usage)
-            tokens_in, tokens_out = tokens_in + failed_in, tokens_out + failed_out
+            lost = failed(use.usage)
+            tokens_in, tokens_out = tokens_in + lost.tokens_in, tokens_out + lost.tokens_out
+        unpriced += not whole
         if cost is not None:
             priced.append(cost)
         if not use.answered:
@@ -115,7 +132,8 @@ def total(uses: Iterable[Took], costs: Iterable[float | None], currency: str) ->
         tokens_in if some else None,
         tokens_out if some else None,
         uncounted,
-        sum(priced) if priced else None,
+        sum(priced) if any(priced) or (priced and not unpriced) else None,
         currency,
         median(seconds) if 2 * len(seconds) >= max(1, answers) else None,
+        unpriced,
     )

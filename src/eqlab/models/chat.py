@@ -29,7 +29,7 @@ class Bill:
     """What one question may cost beside its reply: its requests that were sent and brought none. Whoever sends writes
     it; whoever pays may read it at any time."""
 
-    __slots__ = ("broken", "room", "sent", "tokens_in", "tokens_out", "under_way")
+    __slots__ = ("broken", "cost", "cost_in", "cost_out", "room", "sent", "tokens_in", "tokens_out", "under_way")
 
     def __init__(self) -> None:
         self.under_way = False
@@ -38,6 +38,8 @@ class Bill:
         """Requests that may be billed, and nobody said for how much."""
         self.tokens_in = self.tokens_out = 0
         """Of failures whose server counted them."""
+        self.cost, self.cost_in, self.cost_out = 0.0, 0, 0
+        """In US dollars, of failures whose server said it, and the tokens that it is for."""
         self.sent: Mapping[str, Any] = {}
         """What was sent last."""
         self.room = math.inf
@@ -46,12 +48,15 @@ class Bill:
     def sends(self) -> None:
         self.under_way = True
 
-    def ended(self, billed: bool, tokens: tuple[int, int] | None = None) -> None:
+    def ended(self, billed: bool, tokens: tuple[int, int] | None = None, cost: float | None = None) -> None:
         """The request that was under way is over, without a reply or with one that tells what it took."""
         if self.under_way and tokens is not None:
             self.tokens_in, self.tokens_out = self.tokens_in + tokens[0], self.tokens_out + tokens[1]
-        elif self.under_way and billed:
+        elif self.under_way and (billed or cost):
             self.broken += 1
+        if self.under_way and cost:
+            given, made = tokens or (0, 0)
+            self.cost, self.cost_in, self.cost_out = self.cost + cost, self.cost_in + given, self.cost_out + made
         self.under_way = False
 
     @property
@@ -59,9 +64,10 @@ class Bill:
         """Requests that count at their worst."""
         return self.broken + self.under_way
 
-    def usage(self) -> dict[str, int]:
+    def usage(self) -> dict[str, float]:
         """As it is kept with an answer."""
-        told = {"timed_out": self.lost, "failed_in": self.tokens_in, "failed_out": self.tokens_out}
+        told: dict[str, float] = {"timed_out": self.lost, "failed_in": self.tokens_in, "failed_out": self.tokens_out}
+        told |= {"failed_cost": self.cost, "failed_cost_in": self.cost_in, "failed_cost_out": self.cost_out}
         return {name: value for name, value in told.items() if value}
 
 

@@ -289,10 +289,10 @@ class HttpChat:
         if tokens is not None:
             told = ChatReply("", tokens_in=tokens[0], tokens_out=tokens[1], sent=outgoing.sent)
             tokens = tokens if believed(told, outgoing.request) is told else None
-        refused = isinstance(result, TryAgain) and result.rate and not result.billed and tokens is None
+        refused = isinstance(result, TryAgain) and result.rate and not (result.billed or result.cost) and tokens is None
         if tries.bill.under_way and not refused:
             tries.sent = outgoing.sent
-        tries.bill.ended(result.billed, tokens)
+        tries.bill.ended(result.billed, tokens, result.cost)
         return came, result
 
     def _built(self, request: ChatRequest, tries: "_Tries") -> Outgoing:

@@ -21,7 +21,7 @@ from eqlab.core.environment import version_of
 from eqlab.core.errors import DataError
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
 from eqlab.core.toml_file import Notes, Section
-from eqlab.core.usage import Took, Usage, failed_tokens, total
+from eqlab.core.usage import Took, Usage, failed, timed_out, total
 from eqlab.core.values import dataclass
 from eqlab.data import FOLDER
 from eqlab.models.open import is_local
@@ -228,27 +228,46 @@ def usage_of(attempts: Sequence[tuple[str, Answer]], model: ModelConfig, config:
     by_seat = {"": prices.of(model)}
     if isinstance(benchmark, Seated):
         by_seat |= {name: prices.of(other) for name, other in benchmark.seats(config.options).items()}
-    currencies = {price.currency for price in by_seat.values() if price and price.currency}
-    one = len(currencies) < 2  # amounts in two currencies have no sum
-    unknown = not any(by_seat.values())
-    costs = [
-        _cost_with_failures(answer, by_seat.get(seat)) if one and (answer.usage or not unknown) else None
-        for seat, answer in attempts
-    ]
-    free = by_seat[""] == FREE and not currencies
-    return total([answer for _, answer in attempts], costs, "" if free else next(iter(currencies), "USD"))
+    currency = _currency(by_seat)
+    if not currency:  # amounts in two have no sum
+        by_seat = {}
+    costs = [_cost_with_failures(answer, by_seat.get(seat), currency) for seat, answer in attempts]
+    free = bool(by_seat) and all(price is FREE for price in by_seat.values())
+    return total([answer for _, answer in attempts], costs, "" if free else currency)
 
 
-def _cost_with_failures(use: Took, price: Price | None) -> float | None:
-    """What one attempt cost, its requests that failed and were counted included."""
-    cost, failed = cost_of(use, price), failed_tokens(use.usage) if use.usage else (0, 0)
-    return (cost or 0.0) + price.cost(*failed) if price and any(failed) else cost
+def _currency(by_seat: Mapping[str, Price | None]) -> str:
+    """That of all prices: US dollars, in which providers say costs, where there are none; empty where there are two."""
+    currencies = {price.currency for price in by_seat.values() if price and price.currency} or {"USD"}
+    return currencies.pop() if len(currencies) == 1 else ""
 
 
-def cost_of(use: Took, price: Price | None) -> float | None:
+def _cost_with_failures(use: Took, price: Price | None, currency: str) -> tuple[float | None, bool]:
+    """What is known of an attempt's cost, its requests that failed included; and whether that is all."""
+    if price is FREE:
+        return 0.0, True
+    cost = cost_of(use, price, currency) if use.answered else None
+    whole = cost is not None or not use.answered
+    if use.usage:
+        lost, told = cost_of_failures(use.usage, price, currency)
+        cost = (cost or 0.0) + lost if lost else cost
+        whole = whole and told and not timed_out(use.usage)
+    return cost, whole
+
+
+def cost_of_failures(usage: Mapping[str, Any], price: Price | None, currency: str) -> tuple[float, bool]:
+    """What is known of the cost of failures that were counted, and whether that is all: as their provider said, in US
+    dollars, else by their price."""
+    lost = failed(usage)
+    said, given, made = (lost.cost, lost.cost_in, lost.cost_out) if currency == "USD" else (0.0, 0, 0)
+    rest = lost.tokens_in - given, lost.tokens_out - made
+    return said + (price.cost(*rest) if price else 0.0), price is not None or not any(rest)
+
+
+def cost_of(use: Took, price: Price | None, currency: str) -> float | None:
     """What a reply cost: as the provider said, in US dollars, else by its price; None where that is unknown."""
     said = use.usage.get("cost") if use.usage else None
-    if isinstance(said, int | float) and (price is None or price.currency == "USD"):
+    if isinstance(said, int | float) and currency == "USD":
         return float(said)
     if price is None or not use.tokens_in or use.tokens_out is None:
         return None
@@ -260,16 +279,16 @@ def spent(store: Reader, run: str, subject: str, by_seat: Mapping[str, Price | N
     """(tokens, cost, replies that are estimated) that a limit counts: what was not counted is taken at its worst,
     a lost request only where it may be billed. The cost is 0 where no price is known: such a run has no
     limit of cost."""
-    tokens, cost, estimated = 0, 0.0, 0
+    tokens, cost, estimated, currency = 0, 0.0, 0, _currency(by_seat)
     for use in store.used(run, subject, whole=True):
         price = by_seat.get(use.seat)
         guess_in = math.ceil(use.characters_in / _CHARACTERS_IN)
         if use.timed_out:
             tokens += use.timed_out * (guess_in + use.room)
             cost += use.timed_out * (price.cost(guess_in, use.room) if price else 0.0)
-        failed = failed_tokens(use.usage)
-        tokens += sum(failed)
-        cost += price.cost(*failed) if price else 0.0
+        lost = failed(use.usage)
+        tokens += lost.tokens_in + lost.tokens_out
+        cost += cost_of_failures(use.usage, price, currency)[0]
         if not use.answered:
             continue
         tokens_in, tokens_out = use.known_tokens
@@ -278,7 +297,7 @@ def spent(store: Reader, run: str, subject: str, by_seat: Mapping[str, Price | N
         if tokens_out is None:
             tokens_out = most_said(math.ceil(use.characters_out / _CHARACTERS_OUT), use.usage, use.room)
         tokens += tokens_in + tokens_out
-        known = cost_of(use, price)
+        known = cost_of(use, price, currency)
         cost += known if known is not None else price.cost(tokens_in, tokens_out, batch=use.batch) if price else 0.0
     return tokens, cost, estimated
 

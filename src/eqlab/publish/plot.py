@@ -342,6 +342,8 @@ class Priced:
     score: Estimate
     each: float
     """Money for a thousand answers, or tokens for one."""
+    least: bool
+    """Whether some of it is unknown."""
 
 
 def cost_chart(title: str, measure: str, some: Sequence[Spent], width: int) -> str | None:
@@ -353,13 +355,16 @@ def cost_chart(title: str, measure: str, some: Sequence[Spent], width: int) -> s
     under = "The dashed line joins those that no cheaper model beats."
     if missing:
         under += f" Not drawn, because their cost is unknown: {', '.join(missing[:5])}{' …' * (len(missing) > 5)}."
+    if least := [priced.name for priced in found if priced.least]:
+        under += f" At least, for some of it is unknown: {', '.join(least[:5])}{' …' * (len(least) > 5)}."
     dots = tuple(
         Dot(
             priced.name,
             priced.each,
             priced.score.value or 0.0,
             y_bounds=bounds_of(priced.score),
-            words=f"{priced.name} {number(priced.score.value, priced.score.digits)} at {amount(priced.each)}",
+            words=f"{priced.name} {number(priced.score.value, priced.score.digits)} at "
+            f"{'≥ ' * priced.least}{amount(priced.each)}",
         )
         for priced in found
     )
@@ -374,10 +379,18 @@ def _priced(some: Sequence[Spent]) -> tuple[str, list[Priced]]:
     used = [(cost, cost.usage) for cost in some if cost.usage is not None and cost.usage.answers]
     currencies = {usage.currency for _, usage in used if usage.cost is not None}
     if used and len(currencies) == 1 and all(usage.cost for _, usage in used):
-        each = [Priced(cost.name, cost.score, 1000 * (usage.cost or 0) / usage.answers) for cost, usage in used]
+        each = [
+            Priced(cost.name, cost.score, 1000 * (usage.cost or 0) / usage.answers, usage.unpriced > 0)
+            for cost, usage in used
+        ]
         return f"{currencies.pop()} for 1,000 answers", each
     counted = [
-        Priced(cost.name, cost.score, ((usage.tokens_in or 0) + (usage.tokens_out or 0)) / usage.answers)
+        Priced(
+            cost.name,
+            cost.score,
+            ((usage.tokens_in or 0) + (usage.tokens_out or 0)) / usage.answers,
+            usage.uncounted > 0,
+        )
         for cost, usage in used
         if usage.tokens_in is not None or usage.tokens_out is not None
     ]

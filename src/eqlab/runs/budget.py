@@ -11,7 +11,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.text import money
 from eqlab.core.values import dataclass
 from eqlab.models.chat import Bill, Chat, ChatReply, ChatRequest, LimitReached
-from eqlab.models.prices import Price, known_prices, most_said, spent
+from eqlab.models.prices import Price, cost_of_failures, known_prices, most_said, spent
 from eqlab.runs.estimate import most_tokens_in
 from eqlab.runs.request import Prepared, seated
 from eqlab.store.reader import Reader
@@ -203,9 +203,10 @@ class Metered:
                 budget.settle(worst, took + self._lost(bill, worst) - settled)
 
     def _lost(self, bill: Bill, worst: Amount) -> Amount:
-        """Requests that brought no reply: at what their server counted, else at their worst."""
-        times = bill.lost
-        told = self._budget.amount(self._subject, bill.tokens_in, bill.tokens_out)
+        """Requests that brought no reply: at what their server counted and said, else at their worst."""
+        times, budget = bill.lost, self._budget
+        cost, _ = cost_of_failures(bill.usage(), budget.prices[self._subject], budget.currency)
+        told = Amount(bill.tokens_in + bill.tokens_out, cost)
         return told + Amount(times * worst.tokens, times * worst.cost, times)
 
     def hurry(self) -> None:

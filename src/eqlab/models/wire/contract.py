@@ -312,6 +312,8 @@ class TryAgain:
     """Whether it may be: a model was at work, or had been."""
     tokens: tuple[int, int] | None = None
     """In and out, where the server has counted them."""
+    cost: float | None = None
+    """In US dollars, where the server says it."""
     unasked: bool = False
     """Another question's reply: asked again at once, on a connection of its own, and no failure of this question."""
     status: int = 0
@@ -329,6 +331,7 @@ class Adapt:
     billed: bool = False
     """Whether it may be all the same, as of a stream that had begun."""
     tokens: tuple[int, int] | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +347,7 @@ class Hopeless:
     billed: bool = False
     """Whether it may be all the same."""
     tokens: tuple[int, int] | None = None
+    cost: float | None = None
 
 
 ReplyOrFailure = ChatReply | TryAgain | Adapt | Hopeless

@@ -95,6 +95,8 @@ class ErrorBody:
     """The error object itself."""
     status: int = 0
     """A status that the body names (OpenRouter and Google do); 0 where it names none."""
+    usage: Any = None
+    """What the request took all the same, as the body has it beside its error."""
 
 
 def classify(
@@ -240,7 +242,13 @@ def error_in(body: Any) -> ErrorBody:
         return ErrorBody(_line(body))
     error = body.get("error", body)
     if not isinstance(error, Mapping):
-        return ErrorBody(_line(error), code=_word(body.get("code")), kind=_word(body.get("type")), body=body)
+        return ErrorBody(
+            _line(error),
+            code=_word(body.get("code")),
+            kind=_word(body.get("type")),
+            body=body,
+            usage=body.get("usage"),
+        )
     inner = error.get("innererror")
     code = error.get("code")
     text = error.get("message") or error.get("detail") or error.get("error") or error
@@ -256,6 +264,7 @@ def error_in(body: Any) -> ErrorBody:
         kind=_word(error.get("type") or error.get("status")),
         body=error,
         status=code if isinstance(code, int) and 400 <= code < 600 else 0,
+        usage=body.get("usage"),
     )
 
 

@@ -162,12 +162,13 @@ def without_system(messages: Sequence[Message]) -> list[Message]:
 
 def read_chat(outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:
     if not incoming.well:
-        return not_taken(outgoing, incoming, read_error(incoming.raw))
+        problem = read_error(incoming.raw)
+        return with_usage(not_taken(outgoing, incoming, problem), problem.usage)
     try:
         raw = without_comments(incoming.raw)
         body = _gathered(raw) if is_stream(incoming.headers, raw) else unambiguous(raw)
         if not body.get("choices") and body.get("error"):  # a failure after the 200 was sent
-            return with_usage(not_taken(outgoing, incoming, error_in(body)), body)
+            return with_usage(not_taken(outgoing, incoming, error_in(body)), body.get("usage"))
         return read_body(body, outgoing, incoming.latency)
     except BROKEN as error:
         return unreadable(error, incoming)
@@ -188,7 +189,8 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Re
     if kind in FAILED or (body.get("error") and not message.get("content")):
         problem = error_in(choice if choice.get("error") else body)
         why = problem.text[:200] if choice.get("error") or body.get("error") else finish
-        return with_usage(TryAgain(f"the provider failed while answering ({why})", billed=True), body)
+        failure = TryAgain(f"the provider failed while answering ({why})", billed=True)
+        return with_usage(failure, body.get("usage"))
     text = _words(message.get("content"))
     reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
     declined = message.get("refusal") or ""
@@ -223,11 +225,12 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Re
     )
 
 
-def with_usage(failure: ReplyOrFailure, body: Mapping[str, Any]) -> ReplyOrFailure:
+def with_usage(failure: ReplyOrFailure, told: Any) -> ReplyOrFailure:
     """A failure with what it took, where its server says so."""
-    usage = mapping(body.get("usage"))
+    usage = mapping(told)
     tokens = tokens_told(usage.get("prompt_tokens"), _tokens_out(usage))
-    return failure if isinstance(failure, ChatReply) else replace(failure, tokens=tokens)
+    cost = amount(usage.get("cost"))
+    return failure if isinstance(failure, ChatReply) else replace(failure, tokens=tokens, cost=cost)
 
 
 def _thought(usage: Mapping[str, Any]) -> int | None:
