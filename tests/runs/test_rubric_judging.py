@@ -10,9 +10,10 @@ import pytest
 from scripted import talk
 
 import eqlab as api
-from eqlab.benchmarks.rating.trials import single
+from eqlab.benchmarks.rating.trials import by_key, single
 from eqlab.core.answers import Answer
 from eqlab.core.errors import UsageError
+from eqlab.core.forms import Scale
 from eqlab.core.runs import RunConfig
 from eqlab.data.items import shipped
 from eqlab.runs import judge as judging
@@ -206,16 +207,16 @@ def judge_pairs(server, store):
 # -- people on the same scales -------------------------------------------------------------------------------------
 
 
-def people_rate(store, rows, scales, people=12):
+def people_rate(store, rows, scales, people=12, stored=lambda trial: trial):
     """A finished study with scales of its own: everybody rates some replies, a point milder than the world's judge."""
-    base = {**judging.Ratings().options("replies", {"purpose": "people"}), "study": str(scales)}
+    base = {**judging.Ratings().options("replies", {"purpose": "people"}), "study": f"{scales}{stored}"}
     config = RunConfig((), (judging.configured(judging.Ratings(), base, {"x": b"y"}),), "full", None, None, 1)
     given = []
     for person in range(people):
         for place, row in enumerate(rows):
             if (place + person) % 3:
                 continue
-            trial = single(row, scales=scales)
+            trial = stored(single(row, scales=scales))
             values = {scale.key: min(5, 2 + (number_of(row.reply) + (person + place) % 2) % 4) for scale in scales}
             given.append((f"person:{person}", trial, values))
     store.begin_run(config, [(who, "rating", trial, 0) for who, trial, _ in given], {})
@@ -261,6 +262,31 @@ def test_people_who_rated_other_scales_calibrate_nothing(server, store):
     wider = people_rate(store, rows_of(store, run), (replace(first, high=7, anchors=((1, "no"), (7, "yes"))),))
     with pytest.raises(UsageError, match="on the rubric 'empathy'"):
         judge(server, store, [wider], rubric="empathy", calibration=True)
+
+
+def test_three_labels_of_ones_own_calibrate_nobody_for_empathy(server, store):
+    """Under the key `rating` too, and stored as they were: they were taken for Bad, Okay and Good."""
+    run = replied(server, store, 6)
+    own = Scale("rating", "How long is the reply?", 1, 3, ((1, "short"), (2, "middling"), (3, "long")))
+    for stored in (lambda trial: trial, by_key):
+        study = people_rate(store, rows_of(store, run), (own,), stored=stored)
+        with pytest.raises(UsageError, match="on the rubric 'published'") as caught:
+            judge(server, store, [study], calibration=True)
+        assert "People rated on rating (1–3)" in caught.value.hint
+    server.reply = lambda body, n: "Good"
+    _, (result,) = judge(server, store, [run], rubric="published")
+    assert result.rules["calibration_pairs"] == 0
+
+
+def test_a_scale_called_overall_is_none_of_the_means_called_so(server, store, tmp_path):
+    run = replied(server, store, 6)
+    path = tmp_path / "one.toml"
+    scales = "".join(f'[[scale]]\nkey="{key}"\ntext="?"\nends=["no","yes"]\n' for key in ("overall", "warmth"))
+    path.write_text(f'name="o"\ntitle="O"\ninstruction="Rate."\n{scales}')
+    server.reply = lambda body, n: f"overall: {1 + n % 5}\nwarmth: 3"
+    _, (result,) = judge(server, store, [run], rubric=str(path))
+    names = [estimate.name for estimate in result.estimates]
+    assert len(names) == len(set(names))
 
 
 def test_people_and_judge_together_on_each_scale(server, store):

@@ -8,11 +8,16 @@ from itertools import combinations
 import pytest
 from made_studies import made, rehearsed, study_text, write_replies
 
+from eqlab.benchmarks.rating.benchmark import Ratings
+from eqlab.benchmarks.rating.trials import RATING, by_key, condition_of
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.runs import PEOPLE
 from eqlab.core.studied import Analysed, StudyKind, Worded
 from eqlab.store.store import Store
 from eqlab.store.study.lock import PlanStanding
+from eqlab.store.study.studies import create_study
 from eqlab.study import kinds
+from eqlab.study.build_design import open_study
 from eqlab.study.file import read_study
 from eqlab.study.overview import overview, power_of, warnings
 from eqlab.study.results import analysis
@@ -143,6 +148,45 @@ def test_own_scales_are_all_on_a_page_and_each_is_analysed(make):
         *("cognitive: b − a", "affective: b − a", "cold (turned round): b − a")
     ]
     assert "cold (turned round): b − a +" in found.result.sentence
+
+
+ENDS = 'high = 7\nends = ["not at all", "very"]'
+FIVE = 'labels = ["not at all", "a little", "somewhat", "quite", "very"]'
+THREE = 'high = 3\nlabels = ["short", "middling", "long"]'
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [*(("rating", values) for values in (ENDS, FIVE, THREE))]
+    + [(key, ENDS) for key in ("condition", "overall", "good", "reply", "person", "arm")],
+)
+def test_a_scale_of_ones_own_is_ones_own_whatever_its_key(make, tmp_path, key, values):
+    """Called `rating`, it was read as Bad, Okay, Good. So it is stored where studies began before."""
+    tables = f'[[scale]]\nkey = "{key}"\ntext = "How kind is it?"\n{values}\n[places]\nbatch_size = 12\n'
+    new = make("rating", tables=tables)
+    (path, store) = (tmp_path / "rating.toml", Store(str(tmp_path / "begun.db")))
+    path.write_text(study_text("rating", tables=tables))
+    older = replace(new, batches=tuple(replace(b, trials=tuple(map(by_key, b.trials))) for b in new.batches))
+    assert (older.sha256 == new.sha256) is (key != "rating")
+    create_study(store, older, "", "0.2.0", {})
+    assert open_study(path, store)[1].sha256 == older.sha256
+    store.close()
+    for design in (new, older):
+        kept = analysis.select_sample(rehearsed(design, 8, 1.2), ()).kept
+        scored = scored_of(design.run.id, kept, "rating")
+        for result in (people_result(design, kept).result, Ratings().score(PEOPLE, scored, {"purpose": "people"})):
+            assert result.title == "Replies rated by people on 1 scale"
+            assert result.items[0].values.keys() == {key}
+            assert "Good" not in f"{result.sentence}{result.item_labels}"
+
+
+def test_the_form_named_in_the_file_is_the_form(make):
+    form = '[[scale]]\nkey = "rating"\ntext = "{}"\nhigh = 3\nlabels = ["Bad", "Okay", "Good"]\n'
+    for text, condition in ((RATING.text, "absolute"), ("How kind is it?", "scales")):
+        design = make("rating", tables=form.format(text))
+        assert {trial.condition for batch in design.batches for trial in batch.trials} == {condition}
+    german = make("rating", language="de")
+    assert {condition_of(trial) for batch in german.batches for trial in batch.trials} == {"absolute"}
 
 
 @pytest.mark.parametrize(

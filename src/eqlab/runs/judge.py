@@ -319,10 +319,10 @@ def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[Reply
     found: dict[tuple[str, str], ReplyRow] = {}
     other = set[str]()
     for reply in rated(store.scored(stored.id, PEOPLE, Ratings.name)):
-        if reply.status != "ok" or reply.trial.condition == "pairwise" or not reply.key.get("reply"):
+        if reply.status != "ok" or reply.condition == "pairwise" or not reply.key.get("reply"):
             continue
         mine = any(scale.key in asked and same_scale(scale, asked[scale.key]) for _, scale, _ in scaled(reply))
-        if reply.trial.condition != ("absolute" if published else SCALES) or (not published and not mine):
+        if reply.condition != ("absolute" if published else SCALES) or (not published and not mine):
             other.update(f"{scale.key} ({scale.low}–{scale.high})" for scale in reply.trial.form.scales)
             continue
         found.setdefault((reply.arm, reply.prompt), _of_trial(reply.arm, reply.prompt, reply.trial))

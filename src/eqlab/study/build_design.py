@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from eqlab.benchmarks.rating.trials import FILE, to_jsonl
+from eqlab.benchmarks.rating.trials import FILE, by_key, to_jsonl
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Benchmark, ReplyRow, Source, check_item_set, file_sources
 from eqlab.core.design import Batch, Design
@@ -182,12 +182,19 @@ def _as_begun(study: Study, text: str, store: Store, data: Path | None, path: Pa
         for one in studies:
             said: list[str] = []
             with suppress(UsageError):  # as it was then, a run may lack what the study needs
-                design = design_of(one, store, data, said.append, folder=path.parent, until=until)
-                if design.sha256 == begun:
-                    for line in said:
-                        say(line)
-                    return design
+                made = design_of(one, store, data, said.append, folder=path.parent, until=until)
+                for design in (made, _by_key(made)):
+                    if design.sha256 == begun:
+                        for line in said:
+                            say(line)
+                        return design
     return None
+
+
+def _by_key(design: Design) -> Design:
+    """With the conditions that its trials had before 0.3 came out."""
+    batches = (replace(batch, trials=tuple(map(by_key, batch.trials))) for batch in design.batches)
+    return replace(design, batches=tuple(batches))
 
 
 def _other_times(study: Study, store: Store, folder: Path, at: float) -> Iterator[float]:

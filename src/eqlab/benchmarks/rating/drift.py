@@ -52,10 +52,10 @@ def _points(ratings: Sequence[RatedReply]) -> dict[str, dict[str, float]]:
     ties half."""
     found: dict[str, dict[str, list[float]]] = {}
     for reply in ratings:
-        if reply.trial.condition == PAIRWISE:
+        if reply.condition == PAIRWISE:
             values = {str(arm): reply.points_for(str(arm)) for arm in reply.key["arms"]}
             given = {arm: 100 * value for arm, value in values.items() if value is not None}
-        elif reply.trial.condition == SCALES:
+        elif reply.condition == SCALES:
             given = {} if reply.overall is None else {reply.arm: reply.overall}
         else:
             given = {} if reply.value is None else {reply.arm: 100.0 * (reply.value == GOOD)}

@@ -259,7 +259,7 @@ def _means_table(scales: Sequence[Scale], by_scale: Mapping[str, Points], arms: 
             f"{scale.low}–{scale.high}",
             arm,
             mean_estimate(
-                f"{scale.named}, {arm}", list(by_scale[scale.key].get(arm, {}).values()), bounds=_ends(scale)
+                f"{_mean_of(scale)}, {arm}", list(by_scale[scale.key].get(arm, {}).values()), bounds=_ends(scale)
             ),
         )
         for scale in scales
@@ -271,6 +271,11 @@ def _means_table(scales: Sequence[Scale], by_scale: Mapping[str, Points], arms: 
         rows,
         "n counts prompts; repeats are averaged. A reverse-keyed scale is turned round: more is better.",
     )
+
+
+def _mean_of(scale: Scale) -> str:
+    """Its name among the estimates, where `overall` is the mean of all scales."""
+    return f"{scale.named}, {scale.low} to {scale.high}" if scale.key == "overall" else scale.named
 
 
 def _gap_table(

@@ -598,7 +598,7 @@ def on_scales(ratings: Sequence[RatedReply], scales: Sequence[Scale], reference:
     raters = len({rating.rater for own in on.values() for rating in own})
     first, span = scales[0], float(scales[0].high - scales[0].low)
     return Outcome(
-        title=f"Replies rated by people on {len(scales)} scales",
+        title=f"Replies rated by people on {many(len(scales), 'scale')}",
         sentence=_means_sentence(raters, len(on[first.key]), gaps),
         headline=gaps[0] if gaps else means[0][3] if means else Estimate("mean rating", None, 0),
         score_range=(-span, span) if gaps else (float(first.low), float(first.high)),

@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import Any
 
 from eqlab.benchmarks.common.outcome import count_outcomes, flatness
-from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES, order_arms, words_of
+from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES, condition_of, order_arms, words_of
 from eqlab.core import answers
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
@@ -33,6 +33,11 @@ class RatedReply:
     repeat: int
     n_attempts: int
     answer: Answer | None
+
+    @property
+    def condition(self) -> str:
+        """The form it was given on."""
+        return condition_of(self.trial)
 
     @property
     def status(self) -> Status | None:
@@ -62,7 +67,7 @@ class RatedReply:
         return [(rater, scale.turned(value)) for rater, value in self._people(scale)]
 
     def _people(self, scale: Scale) -> Iterator[tuple[str, int]]:
-        if self.trial.condition == SCALES:
+        if self.condition == SCALES:
             return ((str(who), int(v)) for who, key, v in self.key.get("human_scales", ()) if key == scale.key)
         return ((str(who), int(v)) for who, v in self.key.get("human", ()))
 
@@ -106,7 +111,7 @@ class RatedReply:
 
     @property
     def title(self) -> str:
-        who = " then ".join(self.key["arms"]) if self.trial.condition == PAIRWISE else self.arm
+        who = " then ".join(self.key["arms"]) if self.condition == PAIRWISE else self.arm
         return f"Reply of {who} to: {self.key.get('utterance') or self.prompt}"
 
 
@@ -137,7 +142,7 @@ def given(ratings: Iterable[RatedReply], scale: Scale | None = None) -> list[Giv
 
 
 def arms_of(ratings: Sequence[RatedReply]) -> tuple[str, ...]:
-    if ratings and ratings[0].trial.condition == PAIRWISE:
+    if ratings and ratings[0].condition == PAIRWISE:
         return order_arms(arm for reply in ratings for arm in reply.key["arms"])
     return order_arms(reply.arm for reply in ratings)
 
@@ -151,8 +156,8 @@ def item_of(reply: RatedReply) -> ItemScore:
     """One rating for the report: the rater's own words, the rating, and people's where known."""
     scales, pairwise, on_scales = (
         reply.trial.form.scales,
-        reply.trial.condition == PAIRWISE,
-        reply.trial.condition == SCALES,
+        reply.condition == PAIRWISE,
+        reply.condition == SCALES,
     )
     first = scales[0]
     if on_scales:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from eqlab.benchmarks.rating import judge, pairs, people
 from eqlab.benchmarks.rating.rated import Outcome, RatedReply, as_result, is_people, rated
-from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES, RatingOptions, prompt_sha256
+from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES, RatingOptions, condition_of, prompt_sha256
 from eqlab.core.benchmark import Context, Scored
 from eqlab.core.forms import Scale
 from eqlab.core.results import Result, Table
@@ -33,7 +33,7 @@ def result(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, An
     raters: Literal["judge", "people"] = "people" if is_people(subject) else "judge"
     typed = RatingOptions.of(options)
     form = PAIRWISE if typed.pairwise else ABSOLUTE
-    if ratings and ratings[0].trial.condition == SCALES:
+    if ratings and ratings[0].condition == SCALES:
         form = SCALES
     who = PEOPLE if (raters, form) == ("people", SCALES) else subject
     return as_result(who, ratings, options, MAKERS[raters, form](subject, ratings, typed), form)
@@ -72,7 +72,7 @@ def people_ratings(context: Context, of: Sequence[str] = _REPLY, only: Sequence[
     found: dict[tuple[str, ...], list[Scaled]] = {}
     rated_in: dict[tuple[object, ...], str] = {}
     for run, reply in _rated_by_people(context, only):
-        if reply.trial.condition != PAIRWISE and reply.key.get("reply"):
+        if reply.condition != PAIRWISE and reply.key.get("reply"):
             place = _place(reply.trial, of)
             own = [one for one in scaled(reply) if rated_in.setdefault((*place, one[0], one[1].key), run) == run]
             found.setdefault(place, []).extend(own)
@@ -80,7 +80,7 @@ def people_ratings(context: Context, of: Sequence[str] = _REPLY, only: Sequence[
 
 
 def _place(trial: Trial, of: Sequence[str]) -> tuple[str, ...]:
-    return trial.condition, *(str(trial.key[name]) for name in of)
+    return condition_of(trial), *(str(trial.key[name]) for name in of)
 
 
 def _rated_by_people(context: Context, only: Sequence[str] = ()) -> Iterator[tuple[str, RatedReply]]:
@@ -141,7 +141,7 @@ def people_choices(context: Context) -> Choices:
     """Every choice of people between two replies whose texts are known."""
     found: dict[tuple[str, frozenset[str]], list[tuple[str, str, float]]] = {}
     for _, reply in _rated_by_people(context):
-        if reply.trial.condition == PAIRWISE and (points := reply.first_points) is not None:
+        if reply.condition == PAIRWISE and (points := reply.first_points) is not None:
             first, second = (str(text) for text in reply.key["replies"])
             found.setdefault((reply.prompt, frozenset((first, second))), []).append((reply.rater, first, points))
     return found

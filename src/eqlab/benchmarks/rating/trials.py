@@ -10,7 +10,7 @@ import hashlib
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -322,13 +322,33 @@ def single(
     return Trial(
         benchmark="rating",
         items=(row.prompt,),
-        condition=ABSOLUTE if [scale.key for scale in scales] == [RATING.key] else SCALES,
+        condition=ABSOLUTE if scales == (rating_scale(words),) else SCALES,
         stimulus=shown + replies,
         form=Form(scales),
         prompt=build(shipped(PUBLISHED), shown, replies, pairwise=False, structured=False) if ours else "",
         mode="text",
         key=_reply_key(row),
     )
+
+
+def condition_of(trial: Trial) -> str:
+    """The condition of a stored trial. Before 0.3 came out every single scale with the key `rating` had that of Bad,
+    Okay, Good. A study's own is told from these by its values, or by a question and labels that are not ours on a page
+    whose other words are."""
+    if trial.condition != ABSOLUTE:
+        return trial.condition
+    scale = trial.form.scales[0]
+    if (scale.low, scale.high, scale.reverse, len(scale.anchors)) != (RATING.low, RATING.high, False, 3):
+        return SCALES
+    other = scale.text != RATING.text and scale.anchors != RATING.anchors
+    return SCALES if other and f"{WORDS['replies']}\n" in trial.stimulus else ABSOLUTE
+
+
+def by_key(trial: Trial) -> Trial:
+    """As it was made before 0.3 came out; see `condition_of`."""
+    if trial.condition != SCALES or trial.form.keys != (RATING.key,):
+        return trial
+    return replace(trial, condition=ABSOLUTE, id="")
 
 
 def designed(rows: Sequence[ReplyRow], options: RatingOptions) -> Design:
