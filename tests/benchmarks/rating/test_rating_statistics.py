@@ -23,6 +23,8 @@ from eqlab.benchmarks.rating.calibration import (
     calibrate,
     family,
     pairs_of,
+    published_tables,
+    still_missing,
     two_people,
     verdict,
 )
@@ -139,6 +141,40 @@ def test_one_judgement_of_a_reply_is_one_however_many_people_rated_it():
         ]
         told += "distorts" in verdict(calibrate(crowd, "some-model"))
     assert told <= 5  # of 40; with whole raters as the only sample: 26
+
+
+def test_a_judge_that_is_asked_thrice_has_no_more_people_beside_it():
+    """Its repeats counted as ratings of people: 300 pairs were told of 100, and enough to need no other calibration."""
+    once = rated(judged(study(50), lambda row: 1 + len(row.reply) % 3))
+    first, thrice = (
+        calibrate(pairs_of(own), "j") for own in (once, [replace(r, repeat=n) for r in once for n in range(3)])
+    )
+    assert first.pairs == thrice.pairs == 100
+    shown = [
+        [(one.name, one.n, one.value, one.low, one.high, still_missing(one, 0.1)) for one in found.estimates]
+        for found in (first, thrice)
+    ]
+    for one, other in zip(*shown, strict=True):
+        assert one == pytest.approx(other)
+    assert published_tables(thrice)[-1].rows == published_tables(first)[-1].rows
+    result = BENCHMARK.score("judge:j", [Scored(r.trial, n, (r.answer,)) for r in once for n in range(3)], JUDGING)
+    assert result.rules["calibration_pairs"] == 100
+
+
+def test_a_reply_is_no_heavier_for_the_repeats_of_it_that_could_be_read():
+    rows = study(50)
+    once = rated(judged(rows, lambda row: 3 if row.prompt < "p3" else 1))
+    some = [replace(one, repeat=n) for one in once for n in range(4 if one.prompt < "p3" else 1)]
+    assert calibrate(pairs_of(some), "j").bias["human"].value == pytest.approx(
+        calibrate(pairs_of(once), "j").bias["human"].value
+    )
+
+
+def test_one_rating_of_a_reply_that_two_arms_gave_is_one():
+    rows = [replace(row, reply=f"To {row.prompt}", human=(("one", 2),)) for row in study(30)]
+    found = calibration(rows, lambda row: 1 + len(row.reply) % 3)
+    assert found.pairs == found.slope.n == 30
+    assert {bias.n for bias in found.bias.values()} == {30}
 
 
 def test_a_liking_for_its_own_family_is_measured_or_said_to_be_unknown():

@@ -5,6 +5,7 @@ scale, whose ceiling is known from the study's pilot."""
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 
@@ -47,11 +48,16 @@ class RatingPair:
     human: int
     words: int
     prompt: str
+    reply: str = ""
+    """What was rated: the same words to the same prompt are one reply, whoever has them."""
+    weight: float = 1.0
+    """Repeats of a judge share one: people said it once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
     pairs: int
+    """Ratings of people that the judge's stand beside."""
     raters: int
     prompts: int
     measures: dict[str, Estimate]
@@ -100,12 +106,23 @@ class Calibration:
 
 def pairs_of(ratings: Sequence[RatedReply], scale: Scale = RATING) -> list[RatingPair]:
     """Each judge's rating with every person's rating of the same reply."""
+    read = [(reply, value) for reply in ratings if (value := reply.on(scale)) is not None]
+    repeats = Counter(reply.trial.id for reply, _ in read)
     return [
-        RatingPair(reply.arm, rater, value, human, words_of(reply.key), reply.prompt)
-        for reply in ratings
-        if (value := reply.on(scale)) is not None
+        RatingPair(
+            *(reply.arm, rater, value, human, words_of(reply.key), reply.prompt),
+            str(reply.key.get("reply") or reply.trial.id),
+            1 / repeats[reply.trial.id],
+        )
+        for reply, value in read
         for rater, human in reply.people_on(scale)
     ]
+
+
+def _human(pairs: Sequence[RatingPair]) -> int:
+    """How many ratings of people are in the pairs: neither a judge's repeats nor another arm with the same reply make
+    them more."""
+    return len({(pair.rater, pair.prompt, pair.reply or pair.arm) for pair in pairs})
 
 
 PILOT = Estimate(
@@ -125,7 +142,7 @@ def calibrate(
     own, note, gap = _own_family(pairs, arms, judge)
     jointly = 1 - 0.05 / max(1, len(arms) - 1)
     return Calibration(
-        len(pairs),
+        _human(pairs),
         len({pair.rater for pair in pairs}),
         len({pair.prompt for pair in pairs}),
         {name: _measure(name, pairs, tables) for name in MEASURES},
@@ -159,11 +176,11 @@ def two_people(ratings: Sequence[RatedReply], scale: Scale) -> Estimate | None:
 
 
 def _tables(pairs: Sequence[RatingPair], scale: Scale) -> Floats:
-    """A table of counts for each pair."""
+    """A table for each pair, with its weight in one cell."""
     size = scale.high - scale.low + 1
     tables = np.zeros((len(pairs), size, size))
     for place, pair in enumerate(pairs):
-        tables[place, pair.judge - scale.low, pair.human - scale.low] = 1.0
+        tables[place, pair.judge - scale.low, pair.human - scale.low] = pair.weight
     return tables
 
 
@@ -177,7 +194,8 @@ def _estimate(
     unit: str = "",
 ) -> Estimate:
     raters, prompts = [pair.rater for pair in pairs], [pair.prompt for pair in pairs]
-    return crossed_statistic(name, rows, statistic, raters, prompts, ends=ends, confidence=confidence, unit=unit)
+    found = crossed_statistic(name, rows, statistic, raters, prompts, ends=ends, confidence=confidence, unit=unit)
+    return structs.replace(found, n=_human(pairs))
 
 
 def _measure(name: str, pairs: Sequence[RatingPair], tables: Floats) -> Estimate:
@@ -195,8 +213,8 @@ def _bias(
     """Mean of judge − people on some arms, minus the same on the reference arms."""
     used = [pair for pair in pairs if pair.arm in (*arms, *reference)]
     gap = np.array([float(pair.judge - pair.human) for pair in used])
-    inside = np.array([float(pair.arm in arms) for pair in used])
-    beside = np.array([float(pair.arm in reference) for pair in used])
+    inside = np.array([pair.weight * (pair.arm in arms) for pair in used])
+    beside = np.array([pair.weight * (pair.arm in reference) for pair in used])
 
     def statistic(sums: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -211,7 +229,8 @@ def _slope(pairs: Sequence[RatingPair]) -> Estimate:
     """Least squares of people on the judge."""
     judge = np.array([float(pair.judge) for pair in pairs])
     human = np.array([float(pair.human) for pair in pairs])
-    rows = np.column_stack([np.ones(len(pairs)), judge, human, judge**2, judge * human])
+    weight = np.array([pair.weight for pair in pairs])
+    rows = weight[:, None] * np.column_stack([np.ones(len(pairs)), judge, human, judge**2, judge * human])
 
     def statistic(sums: Floats) -> Floats:
         n, x, y, xx, xy = (sums[..., column] for column in range(5))
@@ -254,6 +273,7 @@ def _length(pairs: Sequence[RatingPair]) -> dict[str, Estimate]:
     ).T
     arms = list(dict.fromkeys(pair.arm for pair in pairs))
     inside = np.array([[float(pair.arm == arm) for arm in arms] for pair in pairs])
+    weight = np.array([pair.weight for pair in pairs])
 
     def points(sums: Floats) -> Floats:
         n, x, y, (xx, xy) = (*np.moveaxis(sums[..., :-2].reshape(*sums.shape[:-1], 3, -1), -2, 0), sums[..., -2:].T)
@@ -263,7 +283,7 @@ def _length(pairs: Sequence[RatingPair]) -> dict[str, Estimate]:
 
     def rows(rated: Floats) -> Floats:
         by_arm = (inside, inside * length[:, None], inside * rated[:, None])
-        return np.column_stack([*by_arm, length**2, length * rated])
+        return np.asarray(weight[:, None] * np.column_stack([*by_arm, length**2, length * rated]))
 
     return {
         name: _estimate(name, pairs, rows(rated), points)
@@ -323,9 +343,14 @@ def published_tables(found: Calibration) -> tuple[Table, ...]:
         Table(
             "Calibration: judge (rows) against people (columns)",
             ("judge says", *(label for _, label in values)),
-            tuple((label, *map(int, found.confusion[value - found.scale.low])) for value, label in values),
+            tuple((label, *map(_count, found.confusion[value - found.scale.low].tolist())) for value, label in values),
         ),
     )
+
+
+def _count(value: float) -> int | float:
+    """Of pairs, of which a judge's repeats that differ hold parts."""
+    return round(value) if abs(value - round(value)) < 1e-6 else round(value, 1)
 
 
 def size_table(columns: tuple[str, ...], rows: Sequence[tuple[tuple[str, ...], Estimate | None]]) -> Table:
