@@ -157,6 +157,7 @@ def test_a_judge_that_is_asked_thrice_has_no_more_people_beside_it():
     for one, other in zip(*shown, strict=True):
         assert one == pytest.approx(other)
     assert published_tables(thrice)[-1].rows == published_tables(first)[-1].rows
+    assert "whom a study's own rules leave out" in published_tables(first)[0].note
     result = BENCHMARK.score("judge:j", [Scored(r.trial, n, (r.answer,)) for r in once for n in range(3)], JUDGING)
     assert result.rules["calibration_pairs"] == 100
 

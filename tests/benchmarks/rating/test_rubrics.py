@@ -271,6 +271,7 @@ def test_calibration_scale_by_scale():
     assert any("People rated nothing on motivational" in caveat for caveat in result.caveats)
     ceiling = {row[0]: row[4] for table in result.tables if table.title == "Calibration: agreement with people"
                for row in table.rows if row[1] == "quadratic kappa"}  # fmt: skip
+    assert "whom a study's own rules leave out" in result.tables[0].note
     assert ceiling["cognitive"].value == 1.0
     assert ceiling["affective"].value < 0.6
 

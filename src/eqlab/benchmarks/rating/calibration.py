@@ -15,6 +15,7 @@ from msgspec import structs
 from eqlab.analysis.agreement import MEASURES, printed_kappa
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.clusters import crossed_statistic
+from eqlab.benchmarks.rating.powered import EVERYBODY
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.trials import RATING, REFERENCE_ARMS, order_arms, words_of
 from eqlab.core.forms import Scale
@@ -299,6 +300,7 @@ def published_tables(found: Calibration) -> tuple[Table, ...]:
         f"{many(found.pairs, 'pair')} of a judge's and a person's rating; intervals for other raters and prompts than "
         f"these ({found.raters} and {found.prompts})."
     )
+    basis += f" {EVERYBODY}"
     top = found.ceiling
     constant = found.constant
     measures = [
@@ -509,7 +511,8 @@ class ScaleCalibrations:
                 ("scale", "measure", "judge with people", "constant", "two people", "pairs", "raters"),
                 tuple(agreed),
                 "Intervals are for other raters and prompts. Constant: a rater who reads nothing and always gives "
-                "people's commonest rating. Two people: of the same replies, where two rated one.",
+                "people's commonest rating. Two people: of the same replies, where two rated one. "
+                f"{EVERYBODY}",
             ),
             size_table(
                 ("scale", "measure"), [((key, one.name), one) for key, one in self._rows() if one.name in planned]

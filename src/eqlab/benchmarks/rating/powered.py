@@ -20,7 +20,7 @@ from eqlab.core.results import Estimate, Table
 from eqlab.core.values import dataclass
 
 _GAIN_NOTE = "Each pair by itself. Gain below 1: the judge adds more noise than it takes away; use people alone."
-_EVERYBODY = "Everybody who rated is counted, also whom a study's own rules leave out."
+EVERYBODY = "Everybody who rated is counted, also whom a study's own rules leave out."
 Row = tuple[str | int | float | Estimate | None, ...]
 
 
@@ -161,7 +161,7 @@ def good_tables(ratings: Sequence[RatedReply], means: Mapping[str, PpiMean], arm
         ),
         rows,
         "Valid for people's P(Good) if the replies that people rated are a random part of all. Weight 0: the judge "
-        f"adds nothing; gain 1.3: it is worth 30 % more human ratings. {_EVERYBODY}",
+        f"adds nothing; gain 1.3: it is worth 30 % more human ratings. {EVERYBODY}",
     )
     gaps: list[Row] = []
     for reference, arm in combinations(arms, 2):
@@ -208,7 +208,7 @@ def scale_tables(ratings: Sequence[RatedReply], scales: Sequence[Scale], arms: S
         ("scale", "replies by", "mean among people", "people alone", "judged only", "gain"),
         tuple(means),
         "Valid for people's mean if the replies that people rated are a random part of all. Gain below 1: use people. "
-        f"{_EVERYBODY}",
+        f"{EVERYBODY}",
     )
     return (table, *_gap_table(("scale", "replies by", "against", "difference", "people alone", "gain"), gaps))
 
