@@ -17,6 +17,7 @@ from eqlab.core.errors import StoreError
 from eqlab.core.moves import Arrival, ConsentMove, FilledPage, Unknown
 from eqlab.store.engine import scrub, snapshot
 from eqlab.store.schema import answers, panel_ids, participants
+from eqlab.store.study.records import erase
 from eqlab.study.served_study import ServedStudy
 
 
@@ -496,6 +497,25 @@ def test_a_deletion_does_not_wait_for_ever_for_anothers_work_on_a_table(open_des
         other.execute(text("LOCK TABLE answers IN SHARE UPDATE EXCLUSIVE MODE"))
         assert scrub(engine) is False
     assert scrub(engine)
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("table", ["answers", "planned", "events", "participants"])
+def test_what_lies_on_a_page_that_somebody_reads_is_not_said_to_be_deleted_before_it_is(table, open_desk, monkeypatch):
+    """VACUUM passed over the page and reported success: words stood there as a dead row, and "deleted" was said."""
+    monkeypatch.setattr("eqlab.store.engine._VACUUM", 0.5)
+    participation = open_desk().participation
+    engine, people = participation.store.engine, [participation.arrive(f"h{number}", "en") for number in range(2)]
+    for person in people:
+        take(participation, person)
+    erase(participation, people[0])
+    reading = text(f"SELECT * FROM {table}")
+    with engine.connect() as reader, reader.execution_options(yield_per=1).execute(reading) as rows:
+        rows.fetchone()
+        assert scrub(engine) is False
+    assert scrub(engine)
+    with engine.connect() as connection:
+        assert connection.execute(text("SHOW statement_timeout")).scalar() == "0"
 
 
 @pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)

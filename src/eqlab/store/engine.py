@@ -37,8 +37,11 @@ _KNOW_PEOPLE = (
 )
 _SCRUB, _SCRUB_HOLDS = 2.0, 0.1
 """Seconds that emptying the write-ahead log waits for readers, and for which it keeps writers waiting meanwhile."""
-_HELD = "55P03"
-"""PostgreSQL's word for a table that another's VACUUM, or a copy of the whole, held for longer than a lock waits."""
+_VACUUM = 10.0
+"""Seconds for PostgreSQL's VACUUM, which waits for whoever reads a page: what it has done by then stays done."""
+_HELD = ("55P03", "57014")
+"""PostgreSQL's words for a table that another's VACUUM, or a copy of the whole, held for longer than a lock waits; and
+for a statement that took too long."""
 _NOW = text("SELECT txid_snapshot_xmax(txid_current_snapshot()) % 4294967296")
 _OLDER_READERS = text(
     """SELECT 1 FROM (
@@ -244,7 +247,7 @@ def scrub(engine: Engine) -> bool:
     balanced pages keep stale copies of rows in their gaps whatever `secure_delete` says, and its write-ahead log is
     emptied (the next erasure or the end of the program does it, if not this time); PostgreSQL's dead rows go, and its
     statistics of what stood in them. It takes about as long for many as for one. False while somebody reads who began
-    before the erasure, on SQLite at all, or holds a table."""
+    before the erasure, on SQLite at all, or holds a table or a page."""
     with said_plainly(engine):
         if engine.dialect.name == "sqlite":
             return _scrub_file(engine)
@@ -262,15 +265,18 @@ def scrub(engine: Engine) -> bool:
                 time.sleep(_SCRUB_HOLDS)
             try:
                 connection.exec_driver_sql(_patience())
-                connection.exec_driver_sql(f"VACUUM (ANALYZE) {', '.join(_KNOW_PEOPLE)}")
+                connection.exec_driver_sql(f"SET statement_timeout = '{1000 * _VACUUM:.0f}ms'")
+                # Without FREEZE it passes over a page that somebody is reading, and says that all went well.
+                connection.exec_driver_sql(f"VACUUM (FREEZE, ANALYZE) {', '.join(_KNOW_PEOPLE)}")
                 with engine.begin() as other:
                     _forget_the_last(other)
             except OperationalError as error:
-                if getattr(error.orig, "sqlstate", "") != _HELD:
+                if getattr(error.orig, "sqlstate", "") not in _HELD:
                     raise
                 return False
             finally:
-                connection.exec_driver_sql("RESET lock_timeout")
+                for setting in ("lock_timeout", "statement_timeout"):
+                    connection.exec_driver_sql(f"RESET {setting}")
         return True
 
 
