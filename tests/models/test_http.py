@@ -9,6 +9,7 @@ from aiohttp import web
 from conftest import completion
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import eqlab.models.transport as transport
 from eqlab.core.errors import ModelError, UsageError
@@ -95,6 +96,16 @@ def test_what_is_worth_another_try_is_tried_again(server, bad):
     answer = ask(server, HELLO)
     assert answer.text == "hi"
     assert answer.transport_retries == 2
+
+
+@pytest.mark.parametrize("status", [400, 401, 500])
+def test_an_error_that_ends_in_half_a_letter_can_be_written_down(server, status):
+    """JavaScript cuts what it repeats anywhere: an event of a study then could be in no export."""
+    said = json.dumps({"error": {"message": "cannot take: \ud83d\ude00 \ud83d"}})
+    server.reply = lambda body, n: web.Response(status=status, text=said, content_type="application/json")
+    error = ask(server, replace(HELLO, faults=0))
+    assert "cannot take: 😀 ?" in str(error)
+    assert str(error).encode()
 
 
 def test_a_server_that_stays_broken_costs_one_request_not_the_run(server):

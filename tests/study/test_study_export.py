@@ -8,13 +8,16 @@ from dataclasses import replace
 import polars as pl
 import pytest
 from small_study import small_design, take
+from sqlalchemy import insert
 
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import PANAS
 from eqlab.instruments.wording import own_wording, scales
+from eqlab.store.schema import events
 from eqlab.store.study.records import erase_person
+from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import (
     FORMATS,
     CodebookEntry,
@@ -22,6 +25,7 @@ from eqlab.study.results.export import (
     codebook,
     export_all,
     export_table,
+    table_breaks,
     table_names,
 )
 from eqlab.study.results.participants import read_participants
@@ -195,6 +199,20 @@ def test_events_are_in_order_with_their_detail(taken):
     saved = frame.filter((pl.col("person") == people[1]) & (pl.col("kind") == "saved")).row(-1, named=True)
     assert (saved["page"], json.loads(saved["detail"])) == (3, {"away": 0.4})
     assert frame["number"].to_list() == list(range(1, frame.height + 1))
+
+
+def test_half_a_letter_of_a_servers_error_stops_no_export(taken, tmp_path):
+    """One that is stored: the table of events was refused for good, and with it the whole export."""
+    participation, people = taken
+    detail = json.dumps({"page": 3, "why": "cannot take: \ud83d\ude00 \ud83d", "more": ["\ud83d", "\\ud83d"]})
+    happened = {"study_id": "small", "person": people[0], "at": 1.0, "kind": "down", "detail": detail}
+    with participation.store.engine.begin() as connection:
+        connection.execute(insert(events), happened)
+    last = read(participation, "events").row(-1, named=True)
+    assert json.loads(last["detail"]) == {"why": "cannot take: 😀 ?", "more": ["?", "\\ud83d"]}
+    export_all(participation, tmp_path)
+    assert table_breaks(tmp_path) == []
+    assert redo(tmp_path)[1] == []
 
 
 def test_unknown_table_or_format_is_refused(make_participation):

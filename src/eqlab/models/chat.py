@@ -136,10 +136,10 @@ class ChatReply(msgspec.Struct, frozen=True):
         for name in ("text", "reasoning", "model", "finish", "refusal"):
             written = getattr(self, name)
             if _HALVES.search(written):
-                msgspec.structs.force_setattr(self, name, _with_whole_letters(written))
+                msgspec.structs.force_setattr(self, name, with_whole_letters(written))
 
 
-def _with_whole_letters(text: str) -> str:
+def with_whole_letters(text: str) -> str:
     """Servers in JavaScript cut a stream between the halves of a letter beyond U+FFFF: joined, they are one again. A
     half that stays alone can be neither encoded nor stored: it becomes a question mark."""
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

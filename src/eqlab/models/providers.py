@@ -9,6 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 from eqlab.core.errors import ModelError, UsageError, did_you_mean
 from eqlab.core.settings import without_secrets
 from eqlab.core.values import dataclass
+from eqlab.models.chat import with_whole_letters
 from eqlab.models.wire.contract import Endpoint as Endpoint
 from eqlab.models.wire.contract import named_wire
 
@@ -200,7 +201,9 @@ def shown_url(url: str) -> str:
 
 
 def without_key(text: str, key: str) -> str:
-    """A server's error without the key, whole or cut short, and without whatever else looks like one."""
+    """A server's error without the key, whole or cut short, and without whatever else looks like one; in whole letters,
+    for a server may cut what it repeats."""
+    text = with_whole_letters(text)
     if len(key) >= _KEY:
         for form in _forms(key):
             text = text.replace(form, HIDDEN)

@@ -131,8 +131,17 @@ def count_answers(store: Store, run: str) -> int:
 def _events(connection: Connection, study: str) -> tuple[Event, ...]:
     rows = connection.execute(select(events).where(events.c.study_id == study).order_by(events.c.id))
     return tuple(
-        Event(number, row.at, row.person, row.kind, json.loads(row.detail)) for number, row in enumerate(rows, start=1)
+        Event(number, row.at, row.person, row.kind, _detail(row.detail)) for number, row in enumerate(rows, start=1)
     )
+
+
+def _detail(text: str) -> dict[str, Any]:
+    """What a server said may have ended in half a letter, which no file can hold: a question mark stands for it."""
+    detail: dict[str, Any] = json.loads(text)
+    if "\\ud" not in text:
+        return detail
+    whole: dict[str, Any] = json.loads(json.dumps(detail, ensure_ascii=False).encode("utf-8", "replace"))
+    return whole
 
 
 def _answers(connection: Connection, run: str) -> dict[str, list[Row[Any]]]:
