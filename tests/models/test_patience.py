@@ -695,6 +695,57 @@ def test_a_schema_that_only_breaks_the_server_is_blamed_after_the_first(play):
     assert len(asked) <= 2
 
 
+def test_who_asks_without_a_schema_holds_no_place_while_others_hold_the_budget(play):
+    """The one waited for money that came back with another's reply, and that one for its place: a run never ended."""
+    other = asyncio.Event()
+
+    async def main(now):
+        async def post(outgoing):
+            await asyncio.sleep(0.1)
+            return Incoming(500, {}, b"oops") if "response_format" in outgoing.body else PLAIN
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(1), post=post)
+
+        async def first():
+            with pytest.raises(ModelError, match="fails on a JSON schema"):
+                await chat.ask(structs.replace(prompted("x", schema={"type": "object"}), again=other.wait))
+
+        async def second():
+            await chat.ask(prompted("y"))
+            other.set()
+
+        async with asyncio.timeout(600):
+            await asyncio.gather(first(), second())
+
+    play(main)
+
+
+def test_a_schema_that_another_reply_follows_meanwhile_is_not_blamed(play):
+    """One 500 of a server that takes schemas, and its question waited to be sent without one."""
+
+    async def main(now):
+        failures = [Incoming(500, {}, b"oops")]
+        told = asyncio.Event()
+        follows = json.dumps({"choices": [{"message": {"content": "{}"}, "finish_reason": "stop"}]}).encode()
+
+        async def post(outgoing):
+            await asyncio.sleep(0.1)
+            return failures.pop() if failures else Incoming(200, {}, follows)
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(2), post=post)
+        asked = prompted("x", schema={"type": "object"})
+
+        async def other():
+            await chat.ask(asked)
+            told.set()
+
+        replies = await asyncio.gather(chat.ask(structs.replace(asked, again=told.wait)), other())
+        return replies[0]
+
+    reply, _ = play(main)
+    assert (reply.text, "schema" in reply.sent) == ("{}", True)
+
+
 def test_the_first_request_goes_alone(play):
     under_way = []
 

@@ -236,9 +236,13 @@ class HttpChat:
                     if fits := _room(outgoing) <= tries.bill.room:
                         came, result = await self._send(outgoing, tries)
                         self._note_met(came)
-                        if type(result) is ChatReply:
+                        if type(result) is not ChatReply:
+                            wait = self._after_failure(outgoing, result, started, tries)
+                        elif tries.bare:
+                            message = f"{self._named} fails on a JSON schema ({tries.blamed})."
+                            raise self._end(outgoing, message, "Run without --structured.")
+                        else:
                             return self._took(request, result, came, tries.retries)
-                        wait = await self._after_failure(outgoing, result, started, tries)
                 finally:
                     self._limiter.release()
             finally:
@@ -296,6 +300,9 @@ class HttpChat:
         return came, result
 
     def _built(self, request: ChatRequest, tries: "_Tries") -> Outgoing:
+        tries.bare = tries.bare and not self._schema_worked  # another question's reply may have told meanwhile
+        if tries.bare:
+            request = structs.replace(request, schema=None)
         if not tries.own:
             return self._wire.build(self._endpoint, request, self._profile)
         profile = reduce(adapted, tries.own, self._profile)
@@ -314,16 +321,15 @@ class HttpChat:
 
     # -- failures ----------------------------------------------------------------------------------------------
 
-    async def _after_failure(
-        self, outgoing: Outgoing, result: ReplyOrFailure, started: float, tries: "_Tries"
-    ) -> float:
+    def _after_failure(self, outgoing: Outgoing, result: ReplyOrFailure, started: float, tries: "_Tries") -> float:
         """Seconds to wait before the same question is sent again; raises when it is not."""
+        tries.bare = False
         match result:
             case Adapt():
                 self._adapt(outgoing, result, tries)
                 return 0.0
             case Hopeless() if result.gateway and self._answered:
-                return await self._again(outgoing, TryAgain(result.message, gone=True), started, tries)
+                return self._again(outgoing, TryAgain(result.message, gone=True), started, tries)
             case Hopeless():
                 message = without_key(result.message, self._endpoint.key)
                 if not result.model:
@@ -332,7 +338,7 @@ class HttpChat:
             case TryAgain(unasked=True):
                 return 0.0
             case TryAgain():
-                return await self._again(outgoing, result, started, tries)
+                return self._again(outgoing, result, started, tries)
         raise TypeError(f"{type(result).__name__} is neither a reply nor a failure")
 
     def _adapt(self, outgoing: Outgoing, adapt: Adapt, tries: "_Tries") -> None:
@@ -358,7 +364,7 @@ class HttpChat:
         if why or change.kind != "streams":
             self._say(f"{self._endpoint.model}: {self._learnt[-1]}")
 
-    async def _again(self, outgoing: Outgoing, again: TryAgain, started: float, tries: "_Tries") -> float:
+    def _again(self, outgoing: Outgoing, again: TryAgain, started: float, tries: "_Tries") -> float:
         reason = without_key(again.reason, self._endpoint.key)
         wait = again.wait
         if wait is not None and wait > LONGEST_WAIT and not outgoing.request.stands_alone:
@@ -387,11 +393,11 @@ class HttpChat:
             if tries.faults <= 0:
                 raise TransportError(reason, tries.retries, outgoing.sent)
             tries.faults -= 1
-            await self._blame_schema(outgoing, again, tries)
+            self._blame_schema(outgoing, again, reason, tries)
         tries.given_up += given_up
         tries.retries += 1
-        if again.rate:
-            return 0.0  # the limiter holds everybody back
+        if again.rate or tries.bare:
+            return 0.0  # the limiter holds everybody back; without its schema it is another question
         return self._backoff(tries.retries - 1) if wait is None else wait
 
     def _be_patient(self, outgoing: Outgoing, reason: str) -> None:
@@ -414,19 +420,11 @@ class HttpChat:
         if now != self._profile and not outgoing.profile.streams:
             self._learn(change, now, "nothing in time")
 
-    async def _blame_schema(self, outgoing: Outgoing, again: TryAgain, tries: "_Tries") -> None:
-        """Some servers answer 500 to a schema (llama.cpp's Python server): one question without it tells."""
+    def _blame_schema(self, outgoing: Outgoing, again: TryAgain, reason: str, tries: "_Tries") -> None:
+        """Some servers answer 500 to a schema (llama.cpp's Python server): the question without it, once, tells."""
         if again.status != 500 or outgoing.request.schema is None or self._schema_worked or tries.blamed:
             return
-        bare = self._wire.build(self._endpoint, structs.replace(outgoing.request, schema=None), self._profile)
-        if _room(bare) > tries.bill.room:
-            return
-        tries.blamed = True
-        await self._announce(outgoing.request, tries)
-        _, result = await self._send(bare, tries)
-        if isinstance(result, ChatReply):
-            reason = without_key(again.reason, self._endpoint.key)
-            raise self._end(outgoing, f"{self._named} fails on a JSON schema ({reason}).", "Run without --structured.")
+        tries.bare, tries.blamed = True, reason
 
     def _end(self, outgoing: Outgoing, message: str, hint: str) -> ModelError:
         """The end of the model, for all who ask it; or of one question that stands alone."""
@@ -535,12 +533,15 @@ class HttpChat:
 class _Tries:
     """What one question has cost so far."""
 
-    __slots__ = ("bill", "blamed", "changes", "faults", "given_up", "own", "retries", "sent")
+    __slots__ = ("bare", "bill", "blamed", "changes", "faults", "given_up", "own", "retries", "sent")
 
     def __init__(self, faults: int, bill: Bill) -> None:
         self.faults, self.bill = faults, bill
         self.retries = self.given_up = self.changes = 0
-        self.blamed = False
+        self.bare = False
+        """Whether it is sent without its schema now."""
+        self.blamed = ""
+        """Why that was tried; empty: it was not."""
         self.sent: Mapping[str, Any] | None = None
         """What was sent last, if it was, and not refused for its rate."""
         self.own: list[Adaptation] = []
