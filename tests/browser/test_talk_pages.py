@@ -213,6 +213,102 @@ def test_an_end_that_did_not_arrive_is_sent_again_after_a_reload(tmp_path, serve
         expect(page.locator("main")).to_contain_text("The other one understood me.")
 
 
+def until_replied(page, site, lines):
+    """Waits for the reply after so many lines, beside the page."""
+    page.context.request.get(f"{site.base}/s/talk/talk/reply?lines={lines}")
+
+
+@pytest.mark.parametrize("fault", ["gateway", "gateway's JSON", "slow request", "network"])
+def test_an_end_that_was_not_taken_at_once_ends_the_talk(tmp_path, server, visit, fault):
+    """The reply came before the next try: the end was forgotten, and every press after it swallowed."""
+    server.reply, server.delay = lambda body, number: "I see.", 1.0
+    ends = []
+
+    def away(route):
+        if "do=close" not in route.request.post_data or ends:
+            route.continue_()
+            return
+        ends.append(route.request.post_data)
+        until_replied(page, site, 1)
+        if fault == "network":
+            route.abort()
+        elif fault == "slow request":
+            route.fulfill(status=408, body="Request Timeout")
+        else:
+            body, kind = ("{}", "application/json") if "JSON" in fault else ("Bad Gateway", "text/plain")
+            route.fulfill(status=502, body=body, content_type=kind)
+
+    with talking(tmp_path, server, top="limit = 1", patience=20) as site:
+        page = visit()
+        to_talk(page, site)
+        page.route("**/s/talk/talk", away)
+        feel(page, 35)
+        page.locator("#message").fill("First.")
+        page.locator("#send").click()
+        page.locator("form.leave button").click()
+        expect(page.locator("#sending")).to_contain_text("Trying again")
+        assert page.evaluate("[...document.querySelectorAll('#talk form')].every((form) => form.inert)")
+        expect(page.locator("main")).to_contain_text("The other one understood me.")
+        assert len(ends) == 1
+
+
+@pytest.mark.parametrize("way", ["reload", "closed tab"])
+def test_an_end_of_an_earlier_turn_is_sent_when_the_page_comes_back(tmp_path, server, visit, way):
+    """The reply had come meanwhile, and with it another turn: the end was forgotten, and the talk went on."""
+    server.reply, server.delay = lambda body, number: "I see.", 1.0
+    with talking(tmp_path, server, top="limit = 1", patience=20) as site:
+        page = visit()
+        to_talk(page, site)
+        feel(page, 35)
+        page.locator("#message").fill("First.")
+        page.locator("#send").click()
+        expect(page.locator("#talk")).to_have_attribute("data-state", "wait")
+        page.route("**/s/talk/talk", lambda route: route.abort())
+        page.locator("form.leave button").click()
+        expect(page.locator("#sending")).to_contain_text("Trying again")
+        until_replied(page, site, 1)
+        if way == "reload":
+            page.unroute("**/s/talk/talk")
+            page.reload()
+        else:
+            context = page.context
+            page.close()
+            page = context.new_page()
+            page.goto(f"{site.base}/s/talk/page")
+        expect(page.locator("main")).to_contain_text("The other one understood me.")
+
+
+@pytest.mark.parametrize("arrived", [True, False], ids=["only the reply lost", "another was sent"])
+def test_a_message_of_an_earlier_turn_is_asked_after_when_the_page_comes_back(tmp_path, server, visit, arrived):
+    """Where it had not arrived, and another had, from another device say, it was gone without a word."""
+    server.reply = lambda body, number: "I see."
+    with talking(tmp_path, server, patience=20) as site:
+        page = visit()
+        to_talk(page, site)
+        context, fields = page.context, page.locator("#turn input[type=hidden]")
+        hidden = fields.evaluate_all("all => Object.fromEntries(all.map((one) => [one.name, one.value]))")
+        page.route("**/s/talk/talk", lambda route: route.abort())
+        feel(page, 35)
+        page.locator("#message").fill("A long message.")
+        with page.expect_request("**/s/talk/talk") as sent:
+            page.locator("#send").click()
+        expect(page.locator("#sending")).to_contain_text("Trying again")
+        other = {**hidden, "do": "send", "v.emotion": "20", "v.says": "Quicker."}
+        body = {"data": sent.value.post_data} if arrived else {"form": other}
+        kind = {"Content-Type": "application/x-www-form-urlencoded", "Origin": site.base}
+        assert context.request.post(f"{site.base}/s/talk/talk", headers=kind, **body).ok
+        until_replied(page, site, 1)
+        page.close()
+        page = context.new_page()
+        page.goto(f"{site.base}/s/talk/page")
+        expect(page.locator("#talk")).to_have_attribute("data-turn", "2")
+        page.wait_for_function("!Object.keys(localStorage).some((key) => /:(post|unsent|0)$/.test(key))")
+        expect(page.locator("#message")).to_have_value("" if arrived else "A long message.")
+        told = "" if arrived else "This was not sent: the talk had gone on in another tab or window."
+        expect(page.locator("#sending")).to_have_text(told)
+        expect(page.locator(".line.you p")).to_have_text("A long message." if arrived else "Quicker.")
+
+
 @pytest.mark.parametrize("where", ["talk", "stop"])
 def test_what_was_deleted_in_one_tab_is_not_written_on_in_another(tmp_path, server, visit, where):
     """The draft of a message stayed, and what was typed on was kept."""
@@ -468,7 +564,7 @@ def test_who_deletes_leaves_no_draft_in_the_browser(tmp_path, server, visit):
 def test_send_pressed_again_on_a_slow_network_leaves_one_stream(tmp_path, server, visit):
     """Each press made the page anew, and each page listened: one of the streams came again every two seconds."""
     server.reply, server.delay = lambda body, number: "Here I am.", 1.8
-    errors, streams = [], []
+    errors, streams, posts = [], [], []
     with talking(tmp_path, server) as site:
         page = visit()
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -479,14 +575,13 @@ def test_send_pressed_again_on_a_slow_network_leaves_one_stream(tmp_path, server
             return sent(address, options); };"""
         )
         to_talk(page, site)
+        page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
         feel(page, 35)
         page.locator("#message").fill("Hello?")
         with page.expect_response("**/s/talk/talk"):
             page.locator("#send").click()
-        page.wait_for_function("!document.getElementById('turn').inert")
-        with page.expect_response("**/s/talk/talk"):
-            page.locator("#send").click()
+        page.evaluate("document.getElementById('send').click()")
         expect(page.locator(".line.other")).to_contain_text("Here I am.")
         expect(page.locator("#talk")).to_have_attribute("data-state", "say")
         expect(page.locator(".line")).to_have_count(2)
-        assert (errors, len(streams)) == ([], 1)
+        assert (errors, len(streams), len(posts)) == ([], 1, 1)

@@ -7,56 +7,46 @@
   document.documentElement.classList.add("scripted");
   const page = `/s/${talk.dataset.study}/page`;
   let source = null;
-  let busy = false;
+  let busy = false; // from a press until the page shows what has come of it
   let pressed = null;
-  let unsent = {}; // what another tab was quicker than, until there is a place for it again
-  let untold = "";
-  let newest = 0; // the number of the last refresh: only that one may change the page
+  let newest = 0; // the number of what the page waits for: only the last may change it
   document.addEventListener("click", (event) => { pressed = event.target.closest("button[type=submit]"); }, true);
 
-  // What is written and told at this turn, how much of it was pasted, and the post that has not arrived.
-  const draft = {
-    kept: {}, // also where a private window keeps nothing
-    of: "",
+  // What this browser keeps of a talk, by name: what is written and told at a turn (its number), the post that has not
+  // arrived, and what another tab was quicker than, until there is a place for it again.
+  const POST = "post", UNSENT = "unsent";
+  const kept = {
+    own: {}, // of this tab: all there is where a private window keeps nothing
     gone: false, // with everything that was deleted
-    start: () => `eqlab:${talk.dataset.study}:${talk.dataset.mark}:talk:`,
-    late() { return `${this.start()}unsent`; },
-    read(key) { try { return JSON.parse(localStorage.getItem(key)) || {}; } catch { return {}; } },
-    write(key, value) {
-      if (this.gone) return;
-      try { localStorage.setItem(key, JSON.stringify(value)); } catch { /* private window: go on */ }
+    start: `eqlab:${talk.dataset.study}:${talk.dataset.mark}:talk:`,
+    key(name) { return `${this.start}${talk.dataset.step}:${name}`; },
+    read(name) {
+      const key = this.key(name);
+      try { return this.own[key] || JSON.parse(localStorage.getItem(key)) || {}; } catch { return {}; }
     },
-    recall() {
-      const key = `${this.start()}${talk.dataset.step}:${talk.dataset.turn}`;
-      if (key !== this.of) this.kept = {};
-      this.of = key;
-      Object.assign(this.kept, this.read(key));
+    write(name, value) {
+      if (this.gone) return;
+      this.own[this.key(name)] = value;
+      try { localStorage.setItem(this.key(name), JSON.stringify(value)); } catch { /* private window: go on */ }
+    },
+    forget(name) {
+      delete this.own[this.key(name)];
+      try { localStorage.removeItem(this.key(name)); } catch { /* nothing was kept */ }
+    },
+    forgetAllBut(names) {
+      const keys = names.map((name) => this.key(name));
       try {
-        for (const past of Object.keys(localStorage)) if (past.startsWith(this.start()) && past !== key && past !== this.late()) localStorage.removeItem(past);
+        for (const key of Object.keys(localStorage)) if (key.startsWith(this.start) && !keys.includes(key)) localStorage.removeItem(key);
       } catch { /* nothing was kept */ }
     },
-    keep(more) {
-      Object.assign(this.kept, more);
-      this.write(this.of, this.kept);
-    },
-    forget(key = this.of) {
-      if (key === this.of) this.kept = {};
-      try { localStorage.removeItem(key); } catch { /* nothing was kept */ }
-    },
-    takeBack(why) { // at the first place for it
-      const { says, feeling, pasted } = { ...this.read(this.late()), ...unsent };
-      if (says && !this.kept.says) this.keep({ says, pasted: (this.kept.pasted || 0) + (pasted || 0) });
-      if (feeling && why && !this.kept.feeling) this.keep({ feeling });
-      unsent = {};
-      this.forget(this.late());
-    },
   };
+  let draft = {};
+  const keep = (more) => { if (!busy) kept.write(talk.dataset.turn, Object.assign(draft, more)); }; // busy: where `inert` is not known
 
   addEventListener("storage", (event) => { // the end, or a deletion, in another tab: the server says which
     if (event.key !== `eqlab:${talk.dataset.study}:ended` || !event.newValue) return;
-    draft.gone = true;
-    draft.forget();
-    draft.forget(draft.late());
+    kept.gone = true;
+    kept.forgetAllBut([]);
     location.reload();
   });
 
@@ -65,45 +55,49 @@
     const feel = document.getElementById("feel");
     const message = document.getElementById("message");
     const why = document.getElementById("feeling");
-    draft.recall();
-    if (message) draft.takeBack(why);
+    kept.forgetAllBut([talk.dataset.turn, POST, UNSENT]);
+    draft = kept.read(talk.dataset.turn);
+    const { says, feeling, pasted, told } = kept.read(UNSENT);
+    if (message && told) { // the first place for it
+      if (says && !draft.says) keep({ says, pasted: (draft.pasted || 0) + pasted });
+      if (feeling && why && !draft.feeling) keep({ feeling });
+      kept.forget(UNSENT);
+    }
     if (feel) {
       const felt = document.getElementById("felt");
       const show = () => { felt.textContent = feel.value; feel.dataset.moved = "1"; };
-      const touch = () => { show(); draft.keep({ emotion: feel.value }); };
+      const touch = () => { show(); keep({ emotion: feel.value }); };
       felt.textContent = "–";
-      if (draft.kept.emotion) { feel.value = draft.kept.emotion; show(); }
+      if (draft.emotion) { feel.value = draft.emotion; show(); }
       feel.addEventListener("input", touch);
       feel.addEventListener("change", touch);
       feel.addEventListener("pointerup", touch);
       feel.addEventListener("keydown", (event) => { if (event.key === " " || event.key === "Enter") { event.preventDefault(); touch(); } });
     }
     if (why) {
-      why.value ||= draft.kept.feeling || "";
-      why.addEventListener("input", () => draft.keep({ feeling: why.value }));
+      why.value ||= draft.feeling || "";
+      why.addEventListener("input", () => keep({ feeling: why.value }));
     }
     if (message) {
-      message.value ||= draft.kept.says || "";
+      message.value ||= draft.says || "";
       const count = document.getElementById("count");
       const show = () => {
-        draft.keep({ says: message.value });
+        keep({ says: message.value });
         const left = message.maxLength - message.value.length;
         count.textContent = left < 200 ? talk.dataset.count.replace("{left}", left) : "";
       };
       message.addEventListener("input", show);
       message.addEventListener("paste", (event) => {
         const more = event.clipboardData ? event.clipboardData.getData("text").length : 0;
-        draft.keep({ pasted: (draft.kept.pasted || 0) + more });
+        keep({ pasted: (draft.pasted || 0) + more });
       });
       message.addEventListener("keydown", (event) => {
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); document.getElementById("send").click(); }
       });
     }
     for (const one of talk.querySelectorAll("form")) if (one.method === "post") one.addEventListener("submit", submitted);
-    if (untold) say(untold);
-    if (message) untold = "";
+    if (told) say(told);
     if (talk.dataset.state === "wait") listen();
-    if (draft.kept.post) send(talk.querySelector("form[method=post]")); // the tab was closed, or reloaded, before it had arrived
     const errors = document.getElementById("errors");
     if (errors) errors.focus();
     else if (!first && form) (feel || message || form.querySelector("button")).focus({ preventScroll: true });
@@ -111,6 +105,8 @@
       const last = talk.querySelector(".lines li:last-child");
       if (last) last.scrollIntoView({ block: "nearest" });
     }
+    const { post } = first ? kept.read(POST) : {};
+    if (post) send(post); // the tab was closed, or reloaded, before it had arrived
   }
 
   function say(text) {
@@ -125,15 +121,14 @@
     const body = new URLSearchParams(new FormData(form));
     const button = event.submitter || (pressed && form.contains(pressed) ? pressed : null); // browsers of 2021 do not say which it was
     if (button && button.name) body.set(button.name, button.value);
-    if (body.has("v.says")) body.set("pasted", draft.kept.pasted || 0);
+    if (body.has("v.says")) body.set("pasted", draft.pasted || 0);
     const feel = document.getElementById("feel");
     if (feel && form.id === "turn" && body.get("do") !== "close") {
       body.set("script", "1");
       body.set("moved", feel.dataset.moved ? "1" : "0");
       if (!feel.dataset.moved) { say(talk.dataset.moved); feel.focus(); return; }
     }
-    draft.keep({ post: body.toString() });
-    await send(form);
+    await send(body.toString());
   }
 
   // What takes longer hangs on a connection that has died in silence: the next try opens another.
@@ -142,73 +137,87 @@
     const late = setTimeout(() => patience.abort(), 20000);
     try {
       return await read(await fetch(address, { credentials: "same-origin", signal: patience.signal, ...options }));
+    } catch { // no network, or it broke off
+      return null;
     } finally { clearTimeout(late); }
   }
 
-  // The same post until it has arrived: sent twice it changes nothing.
-  async function send(form, again = false) {
-    const post = draft.kept.post;
-    if (!post) return; // deleted in another tab
+  const pause = () => new Promise((done) => setTimeout(done, 3000));
+  const notNow = (status) => status >= 500 || status === 429 || status === 408; // a proxy's page while we restart, say
+
+  function hold(on) { // what is on its way may not change
+    busy = on;
+    if (on) talk.dataset.busy = "1"; else delete talk.dataset.busy;
+    for (const form of talk.querySelectorAll("form")) form.inert = on;
+  }
+
+  function stopWaiting() {
+    if (source) { source.close(); source = null; }
+    return ++newest;
+  }
+
+  // The same post until it has arrived, whatever turn it is by then: sent twice it changes nothing. Until the page shows
+  // what has come of it nothing else is sent.
+  async function send(post) {
     const focused = document.activeElement;
-    busy = true;
-    talk.dataset.busy = "1";
-    form.inert = true; // what is on its way may not change
-    if (!again) say(talk.dataset.saving);
-    let reply = null;
-    let foreign = false;
-    try {
-      reply = await fetched(form.action, {
-        method: "POST", body: post, redirect: "error",
-        headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
-      }, (response) => {
-        if ((response.headers.get("content-type") || "").startsWith("application/json")) return response.json();
-        foreign = response.status >= 400 && response.status < 500 && response.status !== 429;
-        return null;
-      });
-    } catch { /* no network, or it broke off: the draft is kept */ }
-    if (!reply && !foreign) { say(talk.dataset.notSaved); setTimeout(() => send(form, true), 3000); return; }
-    draft.keep({ post: undefined });
-    if (foreign) { location.assign(page); return; }
-    form.inert = false;
-    busy = false;
-    delete talk.dataset.busy;
-    if (reply.outcome === "refused" || reply.outcome === "busy") {
-      say(Object.values(reply.problems || {}).join(" "));
-      if (form.contains(focused)) focused.focus();
+    stopWaiting();
+    hold(true);
+    say(talk.dataset.saving);
+    kept.write(POST, { post });
+    let reply = await posted(post);
+    while (!reply) {
+      say(talk.dataset.notSaved);
+      await pause();
+      reply = await posted(post);
+    }
+    kept.forget(POST);
+    if (reply.outcome === "foreign") { location.assign(page); return; }
+    const told = Object.values(reply.problems || {}).join(" ");
+    const refused = reply.outcome === "refused" || reply.outcome === "busy";
+    if (refused && told && talk.dataset.state !== "wait") { // what is written stays where it is
+      hold(false);
+      say(told);
+      if (talk.contains(focused)) focused.focus();
       return;
     }
-    if (reply.outcome === "kept" || reply.outcome === "again") draft.forget();
-    untold = Object.values(reply.problems || {}).join(" ");
-    if (untold) {
-      const lost = new URLSearchParams(post);
-      unsent = { says: lost.get("v.says") || "", feeling: lost.get("v.feeling") || "", pasted: Number(lost.get("pasted")) || 0 };
-      draft.write(draft.late(), unsent);
-    }
+    const sent = new URLSearchParams(post);
+    if (reply.outcome === "kept" || reply.outcome === "again") kept.forget(sent.get("turn"));
+    if (told) kept.write(UNSENT, { says: sent.get("v.says") || "", feeling: sent.get("v.feeling") || "", pasted: Number(sent.get("pasted")), told });
     await refresh();
+  }
+
+  // What the server says of a post; null where it has not arrived.
+  function posted(post) {
+    return fetched(`/s/${talk.dataset.study}/talk`, {
+      method: "POST", body: post, redirect: "error",
+      headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
+    }, async (response) => {
+      const about = response.headers.get("content-type") || "";
+      const reply = about.startsWith("application/json") ? await response.json() : {};
+      if (reply.outcome) return reply;
+      return response.ok || notNow(response.status) ? null : { outcome: "foreign" };
+    });
   }
 
   // The page as the server has it: only what is inside the talk is exchanged.
   async function refresh() {
-    const own = ++newest;
-    if (source) { source.close(); source = null; }
-    try {
-      const text = await fetched(page, {}, (response) => {
-        if (response.status >= 500 || response.status === 429) throw new Error("not now"); // a proxy's page while we restart
-        return response.text();
-      });
-      if (own !== newest) return;
-      const found = new DOMParser().parseFromString(text, "text/html");
-      const fresh = found.getElementById("talk");
-      if (!fresh || fresh.dataset.step !== talk.dataset.step) { location.assign(untold ? `${page}?dropped=1` : page); return; }
-      talk.replaceWith(document.adoptNode(fresh));
-      talk = document.getElementById("talk");
-      document.title = found.title;
-      init(false);
-    } catch {
-      if (own !== newest) return;
+    const own = stopWaiting();
+    const load = () => fetched(page, {}, (response) => notNow(response.status) ? null : response.text());
+    let text = await load();
+    while (own === newest && text === null) {
       say(talk.dataset.notSaved);
-      setTimeout(() => { if (own === newest) refresh(); }, 3000);
+      await pause();
+      if (own === newest) text = await load();
     }
+    if (own !== newest) return;
+    const found = new DOMParser().parseFromString(text, "text/html");
+    const fresh = found.getElementById("talk");
+    if (!fresh || fresh.dataset.step !== talk.dataset.step) { location.assign(kept.read(UNSENT).told ? `${page}?dropped=1` : page); return; }
+    talk.replaceWith(document.adoptNode(fresh));
+    talk = document.getElementById("talk");
+    document.title = found.title;
+    hold(false);
+    init(false);
   }
 
   function listen() {
