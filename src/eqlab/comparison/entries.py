@@ -262,16 +262,18 @@ def _entry(
     column = {item.repeat: 0 if together else repeats.index(item.repeat) for item in scores}
     defined = any(item.points is not None for item in scores)
     worst = 0.0 if result.better == "higher" else result.score_range[1]
-    rows: dict[str, list[float]] = {}
+    cells: dict[str, list[list[float]]] = {}
     trials: dict[str, list[str]] = {}
     for item in scores:
         points = item.points
         if points is None and missing == "zero" and defined and item.status is not None:
             points = worst
-        values = rows.setdefault(item.item, [np.nan] * len(repeats))
+        own = cells.setdefault(item.item, [[] for _ in repeats])
         trials.setdefault(item.item, [""] * len(repeats))[column[item.repeat]] = item.trial
         if points is not None:
-            values[column[item.repeat]] = points
+            own[column[item.repeat]].append(points)
+    # a rater has a line for each of the replies to a prompt
+    rows = {name: [fmean(given) if given else np.nan for given in own] for name, own in cells.items()}
     kept = [name for name, values in rows.items() if np.isfinite(values).any()]
     table = np.array([rows[name] for name in kept], dtype=float).reshape(len(kept), len(repeats))
     score = share or result.headline

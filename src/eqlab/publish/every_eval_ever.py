@@ -339,7 +339,7 @@ def _rated_files(
         "input_prompt": _template([one.trial.prompt for one in scored]),
         **({"aggregation_method": "average"} if len(judges) > 1 else {}),
     }  # fmt: skip
-    replies = {one.trial.id: str(one.trial.key.get("reply", "")) for one in scored}
+    keys = {one.trial.id: one.trial.key for one in scored}
     made: dict[Path, bytes] = {}
     for arm, share in others.shares:
         if arm in (others.written_by_people, *REFERENCE_ARMS) or share.value is None:
@@ -351,7 +351,7 @@ def _rated_files(
         found["metric_config"]["llm_scoring"] = scoring
         same = _same(stored, own, model, config)
         lines = [
-            {**same, **_rated_line(item, replies.get(item.trial, ""), config)}
+            {**same, **_rated_line(item, keys.get(item.trial, {}), config)}
             for item in (own.items if sender.instances else ())
             if item.group == arm and item.points is not None
         ]
@@ -382,15 +382,16 @@ def _template(prompts: list[str]) -> str:
     return "\n".join([*lines[0][:head], "[what is rated]", *(lines[0][-tail:] if tail else ())])
 
 
-def _rated_line(item: ItemScore, reply: str, config: BenchmarkConfig) -> dict[str, Any]:
+def _rated_line(item: ItemScore, key: Mapping[str, Any], config: BenchmarkConfig) -> dict[str, Any]:
     shown = config.item_set != "published"
     given = {name: value for name, value in item.values.items() if value is not None}
+    again = int(key.get("reply_repeat") or 0)
     return {
-        "sample_id": f"{item.item} r{item.repeat}",
+        "sample_id": f"{item.item} r{item.repeat}{f' reply {again + 1}' if again else ''}",
         "sample_hash": hashlib.sha256(_json({"raw": item.item, "reference": []}).encode()).hexdigest(),
         "interaction_type": "single_turn",
         "input": {"raw": item.item, "reference": []},
-        "output": {"raw": [reply if shown else ""]},
+        "output": {"raw": [str(key.get("reply", "")) if shown else ""]},
         "answer_attribution": [_extracted(0, "output.raw", _json(given), config)],
         "evaluation": {"score": float(item.points or 0.0), "is_correct": False},
         "metadata": _texts(

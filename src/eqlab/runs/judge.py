@@ -13,7 +13,7 @@ from eqlab.benchmarks.empathy.items import OPEN_PATH, PATH, EmpathyItem, from_pu
 from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, with_rubric
 from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replies
 from eqlab.benchmarks.rating.panel import SUBJECT as PANEL
-from eqlab.benchmarks.rating.rated import RatedReply, rated
+from eqlab.benchmarks.rating.rated import RatedReply, Reply, rated
 from eqlab.benchmarks.rating.score import same_scale, scaled
 from eqlab.benchmarks.rating.strengths import Anchors, anchors_of, as_anchors, fitted
 from eqlab.benchmarks.rating.trials import (
@@ -316,7 +316,7 @@ def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[Reply
         )
     published = is_published(rubric)
     asked = {scale.key: scale for scale in rubric.scales}
-    found: dict[tuple[str, str], ReplyRow] = {}
+    found: dict[Reply, ReplyRow] = {}
     other = set[str]()
     for reply in rated(store.scored(stored.id, PEOPLE, Ratings.name)):
         if reply.status != "ok" or reply.condition == "pairwise" or not reply.key.get("reply"):
@@ -325,7 +325,7 @@ def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[Reply
         if reply.condition != ("absolute" if published else SCALES) or (not published and not mine):
             other.update(f"{scale.key} ({scale.low}–{scale.high})" for scale in reply.trial.form.scales)
             continue
-        found.setdefault((reply.arm, reply.prompt), _of_trial(reply.arm, reply.prompt, reply.trial))
+        found.setdefault(reply.reply, _of_trial(reply))
     if not found:
         scales = ", ".join(f"{scale.key} ({scale.low}–{scale.high})" for scale in rubric.scales)
         raise UsageError(
@@ -337,13 +337,13 @@ def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[Reply
     return list(found.values())
 
 
-def _of_trial(arm: str, prompt: str, trial: Trial) -> ReplyRow:
+def _of_trial(reply: RatedReply) -> ReplyRow:
     """The reply with all that people saw beside it; what happened stands on their page only."""
-    key = trial.key
+    (prompt, arm, repeat), key = reply.reply, reply.key
     emotion, valence, utterance = (str(key.get(name) or "") for name in ("emotion", "valence", "utterance"))
-    quotes = quoted_blocks(trial.stimulus)
+    quotes = quoted_blocks(reply.trial.stimulus)
     situation = quotes[0] if len(quotes) > 1 + bool(utterance) else ""
-    return ReplyRow(arm, prompt, str(key["reply"]), emotion, valence, situation, utterance)
+    return ReplyRow(arm, prompt, str(key["reply"]), emotion, valence, situation, utterance, repeat=repeat)
 
 
 def published_replies(data: Path | None) -> list[ReplyRow]:

@@ -1,7 +1,7 @@
 """The same replies judged again, by another judge or another version: how far every arm's score moves, and which ranks
-change with it. Prompts are the units; both judges rated the same ones."""
+change with it. Prompts are the units; what counts are the replies that both judges could rate."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 
@@ -22,8 +22,9 @@ _SEED = 20
 
 
 def drift_result(old: str, before: Sequence[RatedReply], new: str, after: Sequence[RatedReply]) -> Result | None:
-    """None where the two share fewer than two prompts of an arm, so that nothing can be held together."""
-    then, now = _points(before), _points(after)
+    """None where the two rated the same replies of an arm to fewer than two prompts: nothing can be held together."""
+    told, again = _told(before), _told(after)
+    then, now = (_by_arm(one, told.keys() & again.keys()) for one in (told, again))
     arms = [arm for arm in arms_of(before) if arm in now]
     prompts = sorted(set.intersection(*(set(one[arm]) for arm in arms for one in (then, now)))) if arms else []
     if len(prompts) < 2:
@@ -47,11 +48,16 @@ def drift_result(old: str, before: Sequence[RatedReply], new: str, after: Sequen
     )
 
 
-def _points(ratings: Sequence[RatedReply]) -> dict[str, dict[str, float]]:
-    """By arm and prompt: 100 where a reply is called Good, the mean of a rubric's scales, or the share of pairs won,
-    ties half."""
-    found: dict[str, dict[str, list[float]]] = {}
+Shown = tuple[str, str, tuple[str, ...]]
+"""A prompt, an arm, and the words that were rated: of its reply, or of both of a pair."""
+
+
+def _told(ratings: Sequence[RatedReply]) -> dict[Shown, float]:
+    """The points of what was shown: 100 where a reply is called Good, the mean of a rubric's scales, or the share of
+    pairs won, ties half. Repeats are averaged."""
+    found: dict[Shown, list[float]] = {}
     for reply in ratings:
+        words = tuple(map(str, reply.key.get("replies") or [reply.key.get("reply")]))
         if reply.condition == PAIRWISE:
             values = {str(arm): reply.points_for(str(arm)) for arm in reply.key["arms"]}
             given = {arm: 100 * value for arm, value in values.items() if value is not None}
@@ -60,7 +66,16 @@ def _points(ratings: Sequence[RatedReply]) -> dict[str, dict[str, float]]:
         else:
             given = {} if reply.value is None else {reply.arm: 100.0 * (reply.value == GOOD)}
         for arm, value in given.items():
-            found.setdefault(arm, {}).setdefault(reply.prompt, []).append(value)
+            found.setdefault((reply.prompt, arm, words), []).append(value)
+    return {shown: fmean(own) for shown, own in found.items()}
+
+
+def _by_arm(told: Mapping[Shown, float], both: Collection[Shown]) -> dict[str, dict[str, float]]:
+    """The mean by arm and prompt, of what both judges rated."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for (prompt, arm, words), value in told.items():
+        if (prompt, arm, words) in both:
+            found.setdefault(arm, {}).setdefault(prompt, []).append(value)
     return {arm: {prompt: fmean(own) for prompt, own in by.items()} for arm, by in found.items()}
 
 

@@ -5,7 +5,7 @@ On the published form the measure is P(Good); on a rubric every scale has its ow
 is the mean of the scales from 0 to 100."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from statistics import fmean
 from typing import TypeVar
@@ -33,6 +33,7 @@ from eqlab.benchmarks.rating.rated import (
     GivenRating,
     Outcome,
     RatedReply,
+    Reply,
     arms_of,
     counted,
     given,
@@ -329,14 +330,13 @@ def correlation_table(scales: Sequence[Scale], on: Mapping[str, Sequence[GivenRa
     """Correlations of two scales over replies. Each rating counts as far as it lies from its rater's mean on the scale,
     so that a generous rater does not make them; of who gave one rating nothing is left, and of those who rate together
     one mean is lost."""
-    means = {key: _by_prompt(*_beside_their_mean(own)) for key, own in on.items()}
-    together = grouped(((one.arm, one.prompt), one.rater) for own in on.values() for one in own).values()
+    means = {key: group_means(_beside_their_mean(own)) for key, own in on.items()}
+    together = grouped((one.reply, one.rater) for own in on.values() for one in own).values()
     lost = min(len(set(map(frozenset, together))), len(set(chain.from_iterable(together)))) - 1
-    replies = {key: {(arm, prompt) for arm, by in mean.items() for prompt in by} for key, mean in means.items()}
     rows = []
     for one, other in combinations(scales, 2):
-        both = sorted(replies[one.key] & replies[other.key])
-        first, second = (np.array([means[scale.key][arm][prompt] for arm, prompt in both]) for scale in (one, other))
+        both = sorted(means[one.key].keys() & means[other.key].keys())
+        first, second = (np.array([means[scale.key][reply] for reply in both]) for scale in (one, other))
         rows.append((one.named, other.named, pearson("r", first, second, lost=lost)))
     return Table(
         "How the scales go together",
@@ -347,9 +347,9 @@ def correlation_table(scales: Sequence[Scale], on: Mapping[str, Sequence[GivenRa
     )
 
 
-def _beside_their_mean(own: Sequence[GivenRating]) -> tuple[list[GivenRating], Callable[[GivenRating], float]]:
+def _beside_their_mean(own: Sequence[GivenRating]) -> Iterator[tuple[Reply, float]]:
     gave, usual = Counter(one.rater for one in own), group_means((one.rater, one.value) for one in own)
-    return [one for one in own if gave[one.rater] > 1], lambda one: one.value - usual[one.rater]
+    return ((one.reply, one.value - usual[one.rater]) for one in own if gave[one.rater] > 1)
 
 
 # -- both ----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from eqlab.analysis.panel import (
 )
 from eqlab.analysis.panel import PanelRatings as Panel
 from eqlab.benchmarks.rating.calibration import family
-from eqlab.benchmarks.rating.rated import HUMAN, RatedReply, snapshots
+from eqlab.benchmarks.rating.rated import HUMAN, RatedReply, Reply, snapshots
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted, level_of, preferred_pairs, strengths_tables
 from eqlab.benchmarks.rating.trials import RATING, RatingOptions
 from eqlab.core import answers
@@ -40,8 +40,6 @@ SUBJECT = "judge:panel"
 DISPUTED = 5
 Given = Mapping[str, Sequence[RatedReply]]
 """Each judge's ratings, by the judge's name."""
-Reply = tuple[str, str]
-"""(prompt, arm)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +194,7 @@ def _items(panel: Panel, pooled: Pooled, replies: Sequence[RatedReply]) -> tuple
 
 def _replies(given: Given) -> dict[Reply, RatedReply]:
     """Every reply that a judge was shown, with a trial that shows it."""
-    return {(reply.prompt, reply.arm): reply for ratings in given.values() for reply in ratings}
+    return {reply.reply: reply for ratings in given.values() for reply in ratings}
 
 
 def _panel(
@@ -214,10 +212,10 @@ def _panel(
         for rated_reply in sorted(ratings, key=lambda one: one.repeat):
             value = measure.read(rated_reply)
             if value is not None:
-                own.setdefault(place[rated_reply.prompt, rated_reply.arm], []).append(value)
+                own.setdefault(place[rated_reply.reply], []).append(value)
         for row, seen in own.items():
             values[row, column] = seen[0] if first else sum(seen) / len(seen)
-    return Panel(values, [prompt for prompt, _ in replies], [arm for _, arm in replies], list(given))
+    return Panel(values, [prompt for prompt, _, _ in replies], [arm for _, arm, _ in replies], list(given))
 
 
 def _people(replies: Mapping[Reply, RatedReply], measure: Measure) -> Floats | None:

@@ -109,6 +109,7 @@ def contrasts_of(
             [rating.rater for rating in ratings],
             [rating.prompt for rating in ratings],
             reference=reference,
+            replies=[rating.reply for rating in ratings],
             omnibus=False,
         )
     except FitError as error:
@@ -353,6 +354,7 @@ def fit_crossed(ratings: Sequence[GivenRating], arms: Sequence[str]) -> tuple[De
             [rating.rater for rating in ratings],
             [rating.prompt for rating in ratings],
             reference=arms[0],
+            replies=[rating.reply for rating in ratings],
         ), ""
     except FitError as error:
         return None, str(error)
@@ -545,6 +547,7 @@ def proportional(fit: OrdinalFit, ratings: Sequence[GivenRating], arms: Sequence
         [rating.arm for rating in ratings],
         [rating.rater for rating in ratings],
         [rating.prompt for rating in ratings],
+        [rating.reply for rating in ratings],
     )
     random = [RandomEffect(name, levels[name]) for name in fit.sd]
     try:
@@ -559,7 +562,7 @@ def proportional(fit: OrdinalFit, ratings: Sequence[GivenRating], arms: Sequence
 
 def several_raters(ratings: Sequence[GivenRating]) -> Table | None:
     """Ordinal alpha over replies that more than one person rated; None if there is no such reply."""
-    units = grouped(((rating.arm, rating.prompt), rating.value) for rating in ratings)
+    units = grouped((rating.reply, rating.value) for rating in ratings)
     shared = [values for values in units.values() if len(values) > 1]
     if len(shared) < 2:
         return None

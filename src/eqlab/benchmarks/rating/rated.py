@@ -23,6 +23,8 @@ from eqlab.core.values import dataclass
 from eqlab.data.items import PUBLISHED, shipped
 
 GOOD = 3
+Reply = tuple[str, str, int]
+"""What is rated: prompt, arm, and which of the arm's replies to the prompt, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,10 @@ class RatedReply:
         return str(self.key["prompt"])
 
     @property
+    def reply(self) -> Reply:
+        return self.prompt, self.arm, int(self.key.get("reply_repeat") or 0)
+
+    @property
     def rater(self) -> str:
         return self.answer.subject if self.answer else ""
 
@@ -126,6 +132,11 @@ class GivenRating:
     emotion: str
     valence: str
     words: int
+    reply_repeat: int = 0
+
+    @property
+    def reply(self) -> Reply:
+        return self.prompt, self.arm, self.reply_repeat
 
 
 def rated(scored: Iterable[Scored]) -> list[RatedReply]:
@@ -135,7 +146,11 @@ def rated(scored: Iterable[Scored]) -> list[RatedReply]:
 def given(ratings: Iterable[RatedReply], scale: Scale | None = None) -> list[GivenRating]:
     """What could be read on a scale; on the first, if none is named."""
     return [
-        GivenRating(one.arm, one.prompt, one.rater, value, one.key["emotion"], one.key["valence"], words_of(one.key))
+        GivenRating(
+            *(one.arm, one.prompt, one.rater, value, one.key["emotion"], one.key["valence"]),
+            words_of(one.key),
+            one.reply[-1],
+        )
         for one in ratings
         if (value := one.on(scale or one.trial.form.scales[0])) is not None
     ]
