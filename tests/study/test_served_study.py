@@ -1,6 +1,7 @@
 """People who wait at the same time: served together, each with their own outcome, nobody failing for another."""
 
 import asyncio
+import struct
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -8,14 +9,16 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
+from uuid import uuid4
 
 import pytest
 from small_study import take
 from sqlalchemy import create_engine, event, func, select, text
+from sqlalchemy.engine import make_url
 
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import Arrival, ConsentMove, FilledPage, Unknown
-from eqlab.store.engine import scrub, snapshot
+from eqlab.store.engine import open_engine, scrub, snapshot
 from eqlab.store.schema import answers, panel_ids, participants
 from eqlab.store.study.records import erase
 from eqlab.study.served_study import ServedStudy
@@ -446,7 +449,7 @@ def test_while_a_backup_reads_nobody_is_told_that_all_is_deleted_and_it_is_once_
         return first
 
     assert asyncio.run(asyncio.wait_for(deleted(), 30)) is False
-    assert sum(words.startswith("VACUUM") for words in said) == 1
+    assert sum(words.startswith("VACUUM (FREEZE, ANALYZE)") for words in said) == 1
 
 
 @pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
@@ -518,6 +521,61 @@ def test_what_lies_on_a_page_that_somebody_reads_is_not_said_to_be_deleted_befor
         assert connection.execute(text("SHOW statement_timeout")).scalar() == "0"
 
 
+def rows_on_pages(engine, relation):
+    """The bytes of all that a PostgreSQL file holds, dead or alive, as its pages point at it: not what is free."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("CHECKPOINT"))
+        where = text("SELECT current_setting('data_directory') || '/' || pg_relation_filepath(:name)")
+        content = Path(connection.execute(where, {"name": relation}).scalar_one()).read_bytes()
+    for start in range(0, len(content), 8192):
+        page = content[start : start + 8192]
+        for (pointer,) in struct.iter_unpack("<I", page[24 : struct.unpack_from("<H", page, 12)[0]]):
+            if (pointer >> 15) & 3 == 1:
+                yield page[pointer & 0x7FFF : (pointer & 0x7FFF) + (pointer >> 17)]
+
+
+def told_in(engine, relation, names):
+    rows = list(rows_on_pages(engine, relation))
+    return [name for name in names if any(name.encode() in row for row in rows)]
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_what_statistics_told_of_the_erased_before_is_gone_too(open_desk, cleaned_at_once):
+    """Each cleaning noted those who stayed, and what it noted stood there as a dead row when they went themselves."""
+    served = open_desk()
+    engine = served.participation.store.engine
+    people = [served.participation.arrive(f"h{number}", "en") for number in range(8)]
+    for person in people:
+        take(served.participation, person, until="quiz")
+    with engine.begin() as connection:
+        connection.execute(text("ANALYZE"))
+    assert told_in(engine, "pg_catalog.pg_statistic", people)
+    for person in people[:4]:
+        assert asyncio.run(served.erase(person))
+    assert told_in(engine, "pg_catalog.pg_statistic", people[:4]) == []
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_keys_above_the_leaves_of_an_index_go_with_their_rows(open_desk):
+    """An index divides its leaves by keys of rows, and keeps these when the rows go."""
+    engine = open_desk().participation.store.engine
+    people = [f"person:{number:016x}" for number in range(200)]
+    many = "INSERT INTO planned SELECT 'r', :who, place, 'b', 't', 0 FROM generate_series(1, 20) AS place"
+    with engine.begin() as connection:
+        connection.execute(text("INSERT INTO runs VALUES ('r', 0, '{}')"))
+        connection.execute(text("INSERT INTO trials VALUES ('t', '{}')"))
+        connection.execute(text(many), [{"who": who} for who in people])
+    gone = [person for number, person in enumerate(people) if number % 3]
+    with engine.begin() as connection:
+        connection.execute(text("DELETE FROM planned WHERE subject = ANY(:gone)"), {"gone": gone})
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM planned"))
+    assert told_in(engine, "planned_pkey", gone)
+    assert scrub(engine)
+    assert told_in(engine, "planned_pkey", gone) == []
+    assert told_in(engine, "planned_pkey", people[::3]) == people[::3]
+
+
 @pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
 def test_a_role_that_may_not_clean_says_so(open_desk):
     """VACUUM passed over tables of another owner with a notice, and "deleted" was said."""
@@ -544,3 +602,17 @@ def test_two_servers_may_be_asked_for_their_health_at_once(open_desk):
     with ThreadPoolExecutor(8) as threads:
         for asked in [threads.submit(store.ping) for _ in range(80)]:
             asked.result()
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_in_another_encoding_is_refused_in_words(new_database, encoding):
+    """A cluster made under LANG=C has such databases, and each request ended in a traceback."""
+    url = make_url(new_database("template1"))
+    own = f"other_{uuid4().hex}"
+    engine = create_engine(url.set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        made = f"CREATE DATABASE {own} ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+        connection.execute(text(made))
+    engine.dispose()
+    with pytest.raises(StoreError, match=f"encoded in {encoding}"):
+        open_engine(url.set(database=own).render_as_string(hide_password=False))

@@ -39,16 +39,16 @@ _SCRUB, _SCRUB_HOLDS = 2.0, 0.1
 """Seconds that emptying the write-ahead log waits for readers, and for which it keeps writers waiting meanwhile."""
 _VACUUM = 10.0
 """Seconds for PostgreSQL's VACUUM, which waits for whoever reads a page: what it has done by then stays done."""
-_HELD = ("55P03", "57014")
-"""PostgreSQL's words for a table that another's VACUUM, or a copy of the whole, held for longer than a lock waits; and
-for a statement that took too long."""
+_HELD = ("55P03", "57014", "40P01")
+"""PostgreSQL's words for a table that another's VACUUM, or a copy of the whole, held for longer than a lock waits; for
+a statement that took too long; and for two that waited for each other."""
 _NOW = text("SELECT txid_snapshot_xmax(txid_current_snapshot()) % 4294967296")
 _OLDER_READERS = text(
     """SELECT 1 FROM (
         SELECT unnest(ARRAY[backend_xmin, backend_xid]) AS held FROM pg_stat_activity
         WHERE pid <> pg_backend_pid() AND (datname IS NULL OR datname = current_database())
         UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()
-        UNION ALL SELECT xmin FROM pg_replication_slots
+        UNION ALL SELECT unnest(ARRAY[xmin, catalog_xmin]) FROM pg_replication_slots
     ) AS transactions WHERE age(held) > age(CAST(:then AS xid)) LIMIT 1"""
 )
 """Transactions of PostgreSQL that may still see what was deleted before `then`: VACUUM leaves that where it is."""
@@ -56,7 +56,17 @@ _ANOTHERS = text(
     """SELECT relname FROM pg_class WHERE NOT pg_has_role(relowner, 'USAGE')
     AND oid IN (SELECT to_regclass(name) FROM unnest(CAST(:names AS text[])) AS name) LIMIT 1"""
 )
-"""A table that this role may not clean: VACUUM would pass over it with no more than a notice."""
+"""A table that this role may not clean."""
+_OWNS = text("SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_database()")
+_REBUILT = 256 << 20
+"""Bytes of an index up to which it is built anew: of a larger one that takes too long."""
+_INDEXES = text(
+    """SELECT CAST(CAST(indexrelid AS regclass) AS text) AS name, indisvalid AS whole FROM pg_index
+    WHERE indrelid IN (SELECT to_regclass(name) FROM unnest(CAST(:names AS text[])) AS name)
+    AND (NOT indisvalid OR pg_relation_size(indexrelid) BETWEEN 2 * 8192 + 1 AND :most)"""
+)
+"""Indexes with keys above their leaves, where the key of a row stays when the row goes; and what is left of one whose
+building anew broke off."""
 _NOTED = text(
     """SELECT attname, format_type(atttypid, atttypmod) AS kind FROM pg_stats
     JOIN pg_namespace ON nspname = schemaname
@@ -85,7 +95,7 @@ def open_engine(where: str, *, upgrade: bool = False) -> Engine:
         raise no_store
     try:
         with _OPENING:
-            engine = create_engine(url, pool_pre_ping=True) if path is None else _sqlite(path)
+            engine = _server(url) if path is None else _sqlite(path)
             try:
                 _migrate(engine, upgrade)
             except BaseException:
@@ -104,6 +114,22 @@ def open_engine(where: str, *, upgrade: bool = False) -> Engine:
         full = "full" in reason(error) or "disk I/O" in reason(error)
         way = way_out(reason(error)) if full else "Check --store."
         raise StoreError(f"The store {shown} cannot be opened: {reason(error)}.", way) from error
+    return engine
+
+
+def _server(url: str) -> Engine:
+    engine = create_engine(url, pool_pre_ping=True)
+
+    def check(connection: Any, _: Any) -> None:
+        """Before anything else: of another encoding the driver cannot read even the server's version."""
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreError(
+                f"The database {_shown(engine)} is encoded in {encoding}, and answers are in UTF-8.",
+                "Make one with: createdb -E UTF8 -T template0 …",
+            )
+
+    event.listen(engine, "connect", check, insert=True)
     return engine
 
 
@@ -245,31 +271,18 @@ def take_turn(connection: Connection, what: str) -> None:
 def scrub(engine: Engine) -> bool:
     """After an erasure: what was deleted leaves the database's own files too. SQLite's file is written anew, since
     balanced pages keep stale copies of rows in their gaps whatever `secure_delete` says, and its write-ahead log is
-    emptied (the next erasure or the end of the program does it, if not this time); PostgreSQL's dead rows go, and its
-    statistics of what stood in them. It takes about as long for many as for one. False while somebody reads who began
-    before the erasure, on SQLite at all, or holds a table or a page."""
+    emptied (the next erasure or the end of the program does it, if not this time); PostgreSQL's dead rows go, its
+    statistics of what stood in them, and their keys in indexes. It takes about as long for many as for one. False
+    while somebody reads who began before the erasure, on SQLite at all, or holds a table or a page."""
     with said_plainly(engine):
         if engine.dialect.name == "sqlite":
             return _scrub_file(engine)
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            if table := connection.execute(_ANOTHERS, {"names": list(_KNOW_PEOPLE)}).scalar():
-                raise StoreError(
-                    f"The database's role does not own the table '{table}': what was deleted cannot be cleaned away.",
-                    "Let the role own the tables: ALTER TABLE … OWNER TO …",
-                )
-            then = {"then": str(connection.execute(_NOW).scalar_one())}
-            deadline = time.monotonic() + _SCRUB
-            while connection.execute(_OLDER_READERS, then).first() is not None:
-                if time.monotonic() > deadline:
-                    return False
-                time.sleep(_SCRUB_HOLDS)
+            _check_owner(connection)
             try:
                 connection.exec_driver_sql(_patience())
                 connection.exec_driver_sql(f"SET statement_timeout = '{1000 * _VACUUM:.0f}ms'")
-                # Without FREEZE it passes over a page that somebody is reading, and says that all went well.
-                connection.exec_driver_sql(f"VACUUM (FREEZE, ANALYZE) {', '.join(_KNOW_PEOPLE)}")
-                with engine.begin() as other:
-                    _forget_the_last(other)
+                return _scrub_server(engine, connection)
             except OperationalError as error:
                 if getattr(error.orig, "sqlstate", "") not in _HELD:
                     raise
@@ -277,7 +290,46 @@ def scrub(engine: Engine) -> bool:
             finally:
                 for setting in ("lock_timeout", "statement_timeout"):
                     connection.exec_driver_sql(f"RESET {setting}")
-        return True
+
+
+def _check_owner(connection: Connection) -> None:
+    """VACUUM passes over what is another's with no more than a notice."""
+    table = connection.execute(_ANOTHERS, {"names": list(_KNOW_PEOPLE)}).scalar()
+    if table or not connection.execute(_OWNS).scalar():
+        what, way = (f"table '{table}'", "TABLE …") if table else ("database", "DATABASE …")
+        raise StoreError(
+            f"The database's role does not own the {what}: what was deleted cannot be cleaned away.",
+            f"Let the role own it: ALTER {way} OWNER TO …",
+        )
+
+
+def _scrub_server(engine: Engine, connection: Connection) -> bool:
+    """Rows, what was noted of them, and the notes that these replaced, which tell of whoever was here before: all of
+    it as soon as nobody can see it any more. Keys of indexes at last."""
+    if not _unseen(connection):
+        return False
+    # Without FREEZE it passes over a page that somebody is reading, and says that all went well.
+    connection.exec_driver_sql(f"VACUUM (FREEZE, ANALYZE) {', '.join(_KNOW_PEOPLE)}")
+    with engine.begin() as other:
+        _forget_the_last(other)
+    if not _unseen(connection):
+        return False
+    connection.exec_driver_sql("VACUUM (FREEZE) pg_catalog.pg_statistic")
+    names = {"names": list(_KNOW_PEOPLE), "most": _REBUILT}
+    for index, whole in connection.execute(_INDEXES, names).all():
+        connection.exec_driver_sql(f"REINDEX INDEX CONCURRENTLY {index}" if whole else f"DROP INDEX {index}")
+    return True
+
+
+def _unseen(connection: Connection) -> bool:
+    """Whether everybody has gone, after some waiting, who may still see what was deleted until now."""
+    then = {"then": str(connection.execute(_NOW).scalar_one())}
+    deadline = time.monotonic() + _SCRUB
+    while connection.execute(_OLDER_READERS, then).first() is not None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_SCRUB_HOLDS)
+    return True
 
 
 def _patience(scope: str = "SESSION") -> str:
