@@ -142,6 +142,72 @@ def test_a_failed_renewal_of_a_question_is_not_the_last_one(tmp_path, server, mo
     assert len(renewed) > 2
 
 
+def away(step, times):
+    """A step that finds the database away so often."""
+
+    def tried(*args, **kwargs):
+        tried.times += 1
+        if tried.times <= times:
+            raise StoreError("The database is away.", "Wait.")
+        return step(*args, **kwargs)
+
+    tried.times = 0
+    return tried
+
+
+def test_a_reply_that_came_while_the_database_was_away_is_kept_and_its_money_true(tmp_path, server, monkeypatch):
+    """It was thrown away, counted at its worst for ever, and the person read that no reply comes."""
+    price_file(tmp_path, monkeypatch)
+    ending = away(room.end_call, 3)
+    monkeypatch.setattr(room, "end_call", ending)
+    monkeypatch.setattr(room, "_POLL", 0.05)
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server, talk="max_cost = 50.0") as site:
+        person = site.person().begin().say("Hello.", 40).until_answered()
+        assert person.lines[-1] == ("other", "Reply.")
+        (call,) = calls(site)
+    assert (call.state, call.cost) == ("done", pytest.approx(0.007))
+    assert (ending.times, len(server.requests)) == (4, 1)
+
+
+def test_a_database_that_stays_away_for_a_minute_ends_the_waiting(tmp_path, server, monkeypatch, caplog):
+    monkeypatch.setattr(room, "end_call", away(room.end_call, 10**6))
+    monkeypatch.setattr(room, "PATIENCE", 1.2)
+    monkeypatch.setattr(room, "_POLL", 0.05)
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server, patience=1) as site:
+        assert site.person().begin().say("Hello.", 40).until_answered().state == "down"
+    assert "talk failed" in caplog.text
+
+
+def test_a_stop_waits_no_longer_for_a_database_that_is_away(tmp_path, server, monkeypatch):
+    monkeypatch.setattr(room, "_LAST_REPLIES", 0.2)
+    monkeypatch.setattr(room, "_LAST_WRITES", 0.2)
+    ending = away(room.end_call, 10**6)
+    monkeypatch.setattr(room, "end_call", ending)
+    monkeypatch.setattr(room, "_POLL", 0.05)
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server) as site:
+        site.person().begin().post(v_says="Hello.", v_emotion=40, headers={"Accept": "application/json"})
+        deadline = time.monotonic() + 30
+        while ending.times < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert ending.times >= 2
+        stopping = time.monotonic()
+    assert time.monotonic() - stopping < 20, "and not until the minute is over"
+
+
+def test_a_question_that_no_database_could_write_down_is_asked_when_it_is_back(tmp_path, server, monkeypatch):
+    beginning = away(room.begin_call, 2)
+    monkeypatch.setattr(room, "begin_call", beginning)
+    monkeypatch.setattr(room, "_BEAT", 0.05)
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server) as site:
+        person = site.person().begin().say("Hello.", 40).until_answered()
+        assert person.lines[-1] == ("other", "Reply.")
+    assert (beginning.times, len(server.requests)) == (3, 1)
+
+
 def test_a_stream_of_somebody_who_deletes_elsewhere_comes_to_its_end(tmp_path, server, caplog):
     server.delay = 2.0
     server.reply = lambda body, number: "Reply."

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from talk_case import PANEL, talk_design
 
 from eqlab.core.answers import Answer
-from eqlab.store.schema import planned, talk_calls
+from eqlab.store.schema import events, planned, talk_calls
 from eqlab.store.store import Store
 from eqlab.store.study import talks
 from eqlab.store.study.participation import Participation
@@ -161,6 +161,33 @@ def test_a_lost_call_settles_nothing_and_is_told(room):
     assert room.ask(who).why == ""
     talks.ask_again(room.participation, who, room.chain)
     assert room.ask(who).why == "asked"
+
+
+@pytest.mark.parametrize(("status", "down"), [("unparseable", ""), ("error", "gone away")])
+def test_what_came_of_a_call_is_written_once_however_often_it_is_tried(room, status, down):
+    """A connection that broke while it was committed: whether it was, nobody had heard."""
+    who = room.person("one")
+    room.say(who, 0)
+    call = room.ask(who)
+    for _ in range(2):
+        room.end(who, call.id, text="" if down else "Hm", status=status, down=down)
+    assert len(room.stand(who).attempts) == (not down)
+    with room.store.engine.connect() as connection:
+        kinds = connection.execute(select(events.c.kind).where(events.c.person == who)).scalars().all()
+    assert kinds.count("down") == bool(down)
+
+
+def test_a_call_whose_time_ran_out_and_that_another_has_answered_only_says_what_it_took(room):
+    who = room.person("one")
+    room.say(who, 0)
+    first, trial = room.ask(who), room.stand(who).pending.id
+    room.now += 60
+    second = room.ask(who)
+    assert room.end(who, second.id, text="Mine.") == "kept"
+    assert room.end(who, first.id, text="Late.", trial=trial) == "again"
+    assert [turn.answer.text for turn in room.stand(who).turns if not turn.trial.seat] == ["Mine."]
+    found = talks.calls_in(room.participation)
+    assert (found.calls, found.left, found.cost) == (2, 0, 0.5)
 
 
 def test_what_a_stop_of_the_server_cut_off_is_asked_again_unasked(room):

@@ -26,6 +26,7 @@ from eqlab.models.open import open_chats
 from eqlab.models.runner import Asked, Session, ask_one, request_of
 from eqlab.models.timeouts import Timeouts
 from eqlab.runs.budget import Amount, Metered
+from eqlab.store.database import PATIENCE
 from eqlab.store.store import Planned
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.talks import (
@@ -198,7 +199,13 @@ class Conversations:
                 if here is None or here.pending is None or self._persons(here.pending) or here.asked == "failed":
                     return
                 trial = here.pending.id
-                outcome = here.asked or await self._once(person, here)
+                try:
+                    outcome = here.asked or await self._once(person, here)
+                except StoreError:
+                    if time.monotonic() - begun > self.terms.patience:
+                        raise
+                    outcome = "waits"
+                    await asyncio.sleep(_BEAT)  # who has a reply to write down comes first
                 too_long = outcome == "waits" and time.monotonic() - begun > self.terms.patience
                 if too_long or outcome == "spent":
                     self._stuck[person] = (trial, "down" if too_long else "spent")
@@ -302,18 +309,21 @@ class Conversations:
         stopped = self._closing and not any(answer.status in ("ok", "refused") for answer in answers)
         if not left and not stopped:
             self._notice(position.arm, bool(down))
-        await self._write(
-            end_call,
-            self.participation,
-            person,
-            calls,
-            (took.tokens, took.cost),
-            answers,
-            self._chain,
-            down[:300],
-            stopped,
-        )
+        await self._end(person, calls, (took.tokens, took.cost), answers, self._chain, down[:300], stopped)
         return ""
+
+    async def _end(self, *ended: Any) -> None:
+        """What came of a question, and what it took, is written down as soon as a database that was restarted is back:
+        it is paid for."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                await self._write(end_call, self.participation, *ended)
+                return
+            except StoreError:
+                if time.monotonic() > until:
+                    raise
+            await asyncio.sleep(_POLL)
 
     def _notice(self, arm: str, down: bool) -> None:
         """Once an outage. Not why: a server's error may hold words of a person; it is among the study's events."""

@@ -294,9 +294,9 @@ def end_call(
     down: str = "",
     stopped: bool = False,
 ) -> Kept:
-    """What a question's calls took, and what came of them: both on disk, or neither. What comes too late, after the
-    person has gone on, stopped or been erased, is kept nowhere. `down`: why no reply came, in a word; `stopped`: the
-    server stops, and the question is asked again without a word of the person."""
+    """What a question's calls took, and what came of them: both on disk, or neither, and once, however often it is
+    tried. What comes too late, after the person has gone on, stopped or been erased, is kept nowhere. `down`: why no
+    reply came, in a word; `stopped`: the server stops, and the question is asked again without a word of the person."""
 
     def settle(connection: Connection) -> None:
         _settle(connection, calls, took)
@@ -306,6 +306,9 @@ def end_call(
             connection.execute(own.where(talk_calls.c.id == calls[0]).values(state="lost" if down else "done"))
 
     def end(connection: Connection, who: Person, changes: Changes) -> Kept:
+        state = select(talk_calls.c.state).where(talk_calls.c.id == calls[0])
+        if connection.execute(state).scalar() != "asked":  # an earlier try was on disk when its connection broke
+            return "again"
         settle(connection)
         if down and not stopped:
             changes.note(person, "down", page=who.step, why=down)
