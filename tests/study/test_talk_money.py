@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from conftest import completion
 from in_thread import served
-from sqlalchemy import insert, update
+from sqlalchemy import insert, select, update
 from talk_case import ARMS, price_file, talk_text, talking
 from web_case import HASH, PASSWORD, Site
 
@@ -214,6 +214,32 @@ def test_a_limit_holds_for_a_model_that_turns_out_to_think(limit, tmp_path, monk
         assert rooms
         assert max(rooms) <= 300
         assert model_calls(site.participation).cost == pytest.approx(sum(rooms) / 1000)
+
+
+def test_what_is_sent_once_more_is_reserved_with_the_room_that_this_question_needs(tmp_path, server, monkeypatch):
+    """Only this person's question was refused for `max_tokens`; sent again, it was written down as small as others'."""
+    price_file(tmp_path, monkeypatch)
+    held = []
+
+    def reply(body, number):
+        if number == 1:
+            return "Mhm."
+        if "max_tokens" in body:
+            told = {"message": "Unsupported parameter: use 'max_completion_tokens' instead.", "param": "max_tokens"}
+            return web.json_response({"error": told}, status=400)
+        with participation.store.engine.connect() as connection:
+            costs = connection.execute(select(talk_calls.c.cost).where(talk_calls.c.state == "asked")).scalars()
+        held.append((max(costs), body["max_completion_tokens"] / 1000))
+        return web.Response(status=500) if len(held) == 1 else "Yes."
+
+    server.reply = reply
+    with talking(tmp_path, server, talk="max_cost = 40.0", arms={"one": "good-model-x1"}) as site:
+        participation = site.participation
+        person = site.person().begin().say("One.", 40).until_answered()
+        assert person.say("Two.", 50).until_answered().lines[-1] == ("other", "Yes.")
+    assert [reserved for reserved, _ in held] == [pytest.approx(room) for _, room in held]
+    assert len(held) == 2
+    assert held[1][1] > 10.0
 
 
 # -- requests without a reply ------------------------------------------------------------------------------------------

@@ -364,7 +364,7 @@ class Conversations:
         subject, chat = session.model.subject, session.chat
         hurried = _Hurried(
             chat,
-            lambda request: again(budget.worst(subject, chat, request)),
+            lambda request, room: again(budget.worst(subject, chat, request, room)),
             lambda request, room: more_room(budget.worst(subject, chat, request, room)),
             wanted,
             self.terms.patience,
@@ -434,7 +434,7 @@ class _Hurried:
     def __init__(
         self,
         chat: Chat,
-        again: Callable[[ChatRequest], Awaitable[None]],
+        again: Callable[[ChatRequest, int], Awaitable[None]],
         more_room: Callable[[ChatRequest, int], Awaitable[None]],
         wanted: Callable[[], Awaitable[bool]],
         patience: float,
@@ -449,18 +449,22 @@ class _Hurried:
         return getattr(self._chat, name)
 
     async def ask(self, request: ChatRequest) -> ChatReply:
+        def room() -> int:
+            """What is reserved for each request: more, once this question has turned out to need it."""
+            return self._reserved if request.bill is None else int(request.bill.room)
+
         async def again() -> None:
             if request.again is not None:
                 await request.again()
-            await self._again(request)
+            await self._again(request, room())
 
-        async def more_room(room: int) -> None:
+        async def more_room(now: int) -> None:
             if request.more_room is not None:
-                await request.more_room(room)
-            await self._more_room(request, room)
+                await request.more_room(now)
+            await self._more_room(request, now)
 
         if self._asked:
-            await self._again(request)
+            await self._again(request, room())
         elif request.bill is not None:
             request.bill.room = min(request.bill.room, self._reserved)
         self._asked = True
