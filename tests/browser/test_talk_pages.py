@@ -469,6 +469,32 @@ def test_a_message_that_was_not_saved_is_sent_again_as_it_was(tmp_path, server, 
         ]
 
 
+def test_what_was_saved_is_not_called_unsaved_where_the_page_does_not_come(tmp_path, server, visit):
+    """It said "Not saved yet", with the box open: what was then changed and sent was refused for another tab's sake."""
+    server.reply = lambda body, number: "Here I am."
+    works = threading.Event()
+
+    def away(route):
+        if works.is_set():
+            route.continue_()
+        else:
+            route.fulfill(status=502, body="Bad Gateway")
+
+    with talking(tmp_path, server) as site:
+        page = visit()
+        to_talk(page, site)
+        page.route("**/s/talk/page", away)
+        feel(page, 35)
+        page.locator("#message").fill("Hello?")
+        page.locator("#send").click()
+        expect(page.locator("#sending")).to_have_text("Saved. No connection at the moment. Trying again …")
+        assert page.evaluate("document.getElementById('turn').inert")
+        works.set()
+        expect(page.locator(".line.other")).to_contain_text("Here I am.")
+        expect(page.locator("#message")).to_have_value("")
+        assert [values["says"] for seat, _, _, values, _ in site.turns() if seat] == ["Hello?"]
+
+
 @pytest.mark.parametrize("sent", [False, True], ids=["not sent yet", "sent without a network"])
 @pytest.mark.parametrize("way", ["reload", "stop page", "closed tab"])
 def test_nothing_of_a_turn_is_lost_with_the_page(tmp_path, server, visit, way, sent):

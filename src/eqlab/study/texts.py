@@ -24,7 +24,7 @@ EMOTION = "emotion_"
 _FOLDER = files("eqlab.study") / "languages"
 _ENGLISH_LATER = (
     *("check_question", "check_choices", "role_title", "role_text"),
-    *("error_both", "preview_end", "preview_leave"),
+    *("error_both", "preview_end", "preview_leave", "not_loaded"),
 )
 """Words that came after users may have translated the rest: English where a file lacks them."""
 _WORDLESS_LATER = {

@@ -181,9 +181,10 @@
       return;
     }
     const sent = new URLSearchParams(post);
-    if (reply.outcome === "kept" || reply.outcome === "again") kept.forget(sent.get("turn"));
+    const saved = reply.outcome === "kept" || reply.outcome === "again";
+    if (saved) kept.forget(sent.get("turn"));
     if (told) kept.write(UNSENT, { says: sent.get("v.says") || "", feeling: sent.get("v.feeling") || "", pasted: Number(sent.get("pasted")), told });
-    await refresh();
+    await refresh(told || (saved ? talk.dataset.saved : ""));
   }
 
   // What the server says of a post; null where it has not arrived.
@@ -199,13 +200,13 @@
     });
   }
 
-  // The page as the server has it: only what is inside the talk is exchanged.
-  async function refresh() {
+  // The page as the server has it: only what is inside the talk is exchanged. `news` is said until it is there.
+  async function refresh(news = "") {
     const own = stopWaiting();
     const load = () => fetched(page, {}, (response) => notNow(response.status) ? null : response.text());
     let text = await load();
     while (own === newest && text === null) {
-      say(talk.dataset.notSaved);
+      say(`${news} ${talk.dataset.notLoaded}`.trim());
       await pause();
       if (own === newest) text = await load();
     }
