@@ -213,6 +213,30 @@ def test_an_end_that_did_not_arrive_is_sent_again_after_a_reload(tmp_path, serve
         expect(page.locator("main")).to_contain_text("The other one understood me.")
 
 
+@pytest.mark.parametrize("same", [False, True], ids=["another message", "the same message"])
+def test_a_draft_whose_turn_another_tab_has_sent_comes_back_with_a_word(tmp_path, server, visit, same):
+    """A reload showed an empty box. What was sent as it stood is no draft any more."""
+    server.reply = lambda body, number: "I see."
+    with talking(tmp_path, server) as site:
+        page = visit()
+        to_talk(page, site)
+        page.locator("#message").fill("A long text.")
+        second = page.context.new_page()
+        second.goto(page.url)
+        expect(second.locator("#message")).to_have_value("A long text.")
+        if not same:
+            second.locator("#message").fill("Quicker.")
+        feel(second, 37)
+        second.locator("#send").click()
+        expect(second.locator("#talk")).to_have_attribute("data-turn", "2")
+        page.reload()
+        told = "" if same else "This was not sent: the talk had gone on in another tab or window."
+        expect(page.locator("#talk")).to_have_attribute("data-turn", "2")
+        expect(page.locator("#message")).to_have_value("" if same else "A long text.")
+        expect(page.locator("#sending")).to_have_text(told)
+        expect(second.locator("#message")).to_have_value("")
+
+
 def until_replied(page, site, lines):
     """Waits for the reply after so many lines, beside the page."""
     page.context.request.get(f"{site.base}/s/talk/talk/reply?lines={lines}")
@@ -326,7 +350,7 @@ def test_what_was_deleted_in_one_tab_is_not_written_on_in_another(tmp_path, serv
         other.wait_for_selector("[data-forget]")
         if where == "talk":
             page.wait_for_selector("[data-forget]")
-        page.wait_for_function("Object.keys(localStorage).length === 0")
+        page.wait_for_function("Object.keys(localStorage).length + Object.keys(sessionStorage).length === 0")
 
 
 def test_what_is_pasted_into_a_talk_is_counted_also_after_a_reload(tmp_path, server, visit):
@@ -579,12 +603,13 @@ def test_who_deletes_leaves_no_draft_in_the_browser(tmp_path, server, visit):
         page = visit()
         to_talk(page, site)
         page.locator("#message").fill("Nobody should ever read this.")
-        assert "Nobody should ever read this." in page.evaluate("Object.values({...localStorage}).join()")
+        for tab in ("localStorage", "sessionStorage"):
+            assert "Nobody should ever read this." in page.evaluate(f"Object.values({{...{tab}}}).join()")
         page.locator("footer a").click()
         with page.expect_navigation():
             page.locator("button[value=delete]").click()
         expect(page.locator("[data-forget]")).to_be_visible()
-        assert page.evaluate("Object.keys(localStorage)") == []
+        assert page.evaluate("[...Object.keys(localStorage), ...Object.keys(sessionStorage)]") == []
 
 
 def test_send_pressed_again_on_a_slow_network_leaves_one_stream(tmp_path, server, visit):

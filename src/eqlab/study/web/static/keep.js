@@ -9,11 +9,19 @@
     forget(keys) { try { for (const key of keys) localStorage.removeItem(key); } catch { /* nothing was kept */ } },
   };
 
+  const forgetTab = (ours) => { // what a talk keeps for this tab alone
+    try { for (const key of Object.keys(sessionStorage)) if (key.startsWith(ours)) sessionStorage.removeItem(key); } catch { /* nothing was kept */ }
+  };
+  addEventListener("storage", (event) => { // the end, in another tab
+    if ((event.key || "").endsWith(":ended")) forgetTab(event.key.slice(0, -"ended".length));
+  });
+
   const ended = document.querySelector("[data-forget]");
   if (ended) {
     const ours = `${PREFIX}${ended.dataset.forget}:`;
     store.set(`${ours}ended`, true); // other tabs hear of it
     store.forget(store.under(ours));
+    forgetTab(ours);
     leaveSoon(document.getElementById("leave"));
     return;
   }

@@ -15,31 +15,37 @@
   // What this browser keeps of a talk, by name: what is written and told at a turn (its number), the post that has not
   // arrived, and what another tab was quicker than, until there is a place for it again.
   const POST = "post", UNSENT = "unsent";
+  const start = `eqlab:${talk.dataset.study}:${talk.dataset.mark}:talk:`;
   const kept = {
-    own: {}, // of this tab: all there is where a private window keeps nothing
+    own: {}, // of this tab, also after a reload: all there is where a private window keeps nothing
     gone: false, // with everything that was deleted
-    start: `eqlab:${talk.dataset.study}:${talk.dataset.mark}:talk:`,
-    key(name) { return `${this.start}${talk.dataset.step}:${name}`; },
+    key: (name) => `${start}${talk.dataset.step}:${name}`,
     read(name) {
-      const key = this.key(name);
-      try { return this.own[key] || JSON.parse(localStorage.getItem(key)) || {}; } catch { return {}; }
+      try { return this.own[this.key(name)] || JSON.parse(localStorage.getItem(this.key(name))) || {}; } catch { return {}; }
     },
     write(name, value) {
       if (this.gone) return;
       this.own[this.key(name)] = value;
       try { localStorage.setItem(this.key(name), JSON.stringify(value)); } catch { /* private window: go on */ }
+      this.save();
     },
     forget(name) {
       delete this.own[this.key(name)];
       try { localStorage.removeItem(this.key(name)); } catch { /* nothing was kept */ }
+      this.save();
     },
-    forgetAllBut(names) {
-      const keys = names.map((name) => this.key(name));
-      try {
-        for (const key of Object.keys(localStorage)) if (key.startsWith(this.start) && !keys.includes(key)) localStorage.removeItem(key);
-      } catch { /* nothing was kept */ }
+    forgetAllBut(names) { // and returns what this tab had written at other turns of this talk
+      const past = (key) => key.startsWith(start) && !names.map(this.key).includes(key);
+      const own = Object.keys(this.own).filter(past);
+      const lost = own.filter((key) => key.startsWith(this.key(""))).map((key) => this.own[key]);
+      for (const key of own) delete this.own[key];
+      try { for (const key of Object.keys(localStorage)) if (past(key)) localStorage.removeItem(key); } catch { /* nothing was kept */ }
+      this.save();
+      return lost.find((one) => one.says || one.feeling);
     },
+    save() { try { sessionStorage.setItem(start, JSON.stringify(this.own)); } catch { /* private window: go on */ } },
   };
+  try { kept.own = JSON.parse(sessionStorage.getItem(start)) || {}; } catch { /* nothing was kept */ }
   let draft = {};
   const keep = (more) => { if (!busy) kept.write(talk.dataset.turn, Object.assign(draft, more)); }; // busy: where `inert` is not known
 
@@ -55,11 +61,13 @@
     const feel = document.getElementById("feel");
     const message = document.getElementById("message");
     const why = document.getElementById("feeling");
-    kept.forgetAllBut([talk.dataset.turn, POST, UNSENT]);
+    const { post } = first ? kept.read(POST) : {};
+    const lost = kept.forgetAllBut([talk.dataset.turn, POST, UNSENT, new URLSearchParams(post).get("turn")]);
+    if (lost && !said(lost.says)) kept.write(UNSENT, { ...lost, told: talk.dataset.dropped }); // another tab has sent that turn
     draft = kept.read(talk.dataset.turn);
     const { says, feeling, pasted, told } = kept.read(UNSENT);
     if (message && told) { // the first place for it
-      if (says && !draft.says) keep({ says, pasted: (draft.pasted || 0) + pasted });
+      if (says && !draft.says) keep({ says, pasted: (draft.pasted || 0) + (pasted || 0) });
       if (feeling && why && !draft.feeling) keep({ feeling });
       kept.forget(UNSENT);
     }
@@ -105,9 +113,10 @@
       const last = talk.querySelector(".lines li:last-child");
       if (last) last.scrollIntoView({ block: "nearest" });
     }
-    const { post } = first ? kept.read(POST) : {};
     if (post) send(post); // the tab was closed, or reloaded, before it had arrived
   }
+
+  const said = (text) => Boolean(text) && [...talk.querySelectorAll(".line.you p")].some((line) => line.textContent === text.trim());
 
   function say(text) {
     const line = document.getElementById("sending");
