@@ -237,6 +237,26 @@ def test_a_draft_whose_turn_another_tab_has_sent_comes_back_with_a_word(tmp_path
         expect(second.locator("#message")).to_have_value("")
 
 
+def test_what_came_too_late_stands_before_what_is_written_there_already(tmp_path, server, visit):
+    """The box was another tab's by then, and the words were nowhere."""
+    server.reply = lambda body, number: "I see."
+    with talking(tmp_path, server) as site:
+        page = visit()
+        to_talk(page, site)
+        page.locator("#message").fill("A long text.")
+        feel(page, 40)
+        second = page.context.new_page()
+        second.goto(page.url)
+        second.locator("#message").fill("Quicker.")
+        feel(second, 37)
+        second.locator("#send").click()
+        expect(second.locator("#talk")).to_have_attribute("data-turn", "2")
+        second.locator("#message").fill("And then")
+        page.locator("#send").click()
+        expect(page.locator("#sending")).to_contain_text("had gone on in another tab")
+        expect(page.locator("#message")).to_have_value("A long text.\n\nAnd then")
+
+
 def until_replied(page, site, lines):
     """Waits for the reply after so many lines, beside the page."""
     page.context.request.get(f"{site.base}/s/talk/talk/reply?lines={lines}")

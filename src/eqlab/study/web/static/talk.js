@@ -67,8 +67,9 @@
     draft = kept.read(talk.dataset.turn);
     const { says, feeling, pasted, told } = kept.read(UNSENT);
     if (message && told) { // the first place for it
-      if (says && !draft.says) keep({ says, pasted: (draft.pasted || 0) + (pasted || 0) });
-      if (feeling && why && !draft.feeling) keep({ feeling });
+      const both = (one, other, between) => one === other ? one : [one, other].filter(Boolean).join(between);
+      keep({ says: both(says, draft.says, "\n\n"), pasted: (draft.pasted || 0) + (pasted || 0) });
+      if (why) keep({ feeling: both(feeling, draft.feeling, " ") });
       kept.forget(UNSENT);
     }
     if (feel) {
