@@ -162,11 +162,13 @@ def _estimate(arm: Arm, weight: float | None) -> _Part:
 
 
 def _best_weight(human: Floats, judge: Floats, judged: Floats, group: Ints) -> float:
-    """The λ with the least variance, cut to [0, 1]: covariance of the two means over the judge's variances."""
+    """The λ with the least variance, cut to [0, 1]: covariance of the two means over the judge's variances. How much
+    its ratings vary, all of them show: of the few replies that it alone rated, the variance may be small by chance, or
+    0, and the weight large."""
     if len(human) < 3 or len(np.unique(group)) < 2:
         return 0.0
     both = (_of_mean(human + judge, group) - _of_mean(human - judge, group)) / 4
-    spread = _of_mean(judge, group) + float(judged.var(ddof=1)) / len(judged)
+    spread = _of_mean(judge, group) + float(np.concatenate([judge, judged]).var(ddof=1)) / len(judged)
     return min(1.0, max(0.0, both / spread)) if spread > 0 else 0.0
 
 
