@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import re
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +20,7 @@ from eqlab.benchmarks.eqbench.score import item_score_v1
 from eqlab.benchmarks.rating.pairs import _people_fitted, pair_contrasts
 from eqlab.store.study.participation import Participation
 from eqlab.study.results import redo_script
+from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
 from eqlab.study.results.public import publish
@@ -87,6 +89,68 @@ def test_questions_of_ones_own_are_found_again_too(tmp_path, kind):
     store.close()
     assert again.wrong == []
     assert kind != "eqbench" or "mine" in again.same
+
+
+def _by_person(folder):
+    """Of everybody each trial's condition, item, values by scale and key."""
+    keys = {row["trial"]: json.loads(row["key"]) for row in redo_script.table(folder, "questions")}
+    people = {}
+    for row in redo_script.table(folder, "answers"):
+        if row["kind"] == "trial":
+            trial = people.setdefault(row["person"], {}).setdefault(
+                row["trial"], (row["condition"], row["item"], {}, keys[row["trial"]])
+            )
+            trial[2][row["scale"]] = int(row["value"])
+    return list(people.values())
+
+
+def _accuracy(trials):
+    return 100 * np.mean([given == key["correct"] for _, _, given, key in trials.values()])
+
+
+def _shape(trials):
+    """Of stories in drawn order; None without any."""
+    told = [(given, key["reference"]) for condition, _, given, key in trials.values() if condition == "shuffled"]
+    dealt = [points - 2.5 for given, _ in told for points in given.values()]
+    norm = [reference[word] - sum(reference.values()) / 4 for given, reference in told for word in given]
+    return np.corrcoef(dealt, norm)[0, 1] if told else None
+
+
+@pytest.mark.parametrize(
+    ("kind", "items", "option", "size", "score"),
+    [
+        ("culemo", "published", 'language = "deu"\nsetting = "all"', 8, _accuracy),
+        ("seceu", "open", 'order = "both"', 2, _shape),
+    ],
+)
+def test_items_asked_under_several_conditions_give_the_documented_number(
+    request, monkeypatch, tmp_path, kind, items, option, size, score
+):
+    """Some get one question under two conditions and another under one, or no story in drawn order."""
+    if items == "published":
+        monkeypatch.setenv("EQLAB_DATA", str(request.getfixturevalue("published")))
+    tables = f"[options]\n{option}\n[places]\nbatch_size = {size}\npeople_per_batch = 6\n"
+    text = made_text(kind, arms=(), top=f'items = "{items}"\nlimit = 8', tables=tables)
+    store = api.open_store(str(tmp_path / "s.db"))
+    participation = filled(opened(tmp_path / "study.toml", text, store), store, 24, source=text)
+    export_all(participation, tmp_path / "out")
+    result = analyse(participation).result
+    store.close()
+    people = _by_person(tmp_path / "out")
+    scores = [own for own in map(score, people) if own is not None]
+    without = len(people) - len(scores)
+    if kind == "culemo":
+        times = [set(Counter(item for _, item, *_ in trials.values()).values()) for trials in people]
+        assert any(len(each) > 1 for each in times)
+    assert (without > 1) == (kind == "seceu")
+    assert (result.headline.n, result.headline.value) == (len(scores), pytest.approx(np.mean(scores)))
+    assert sorted(result.norms.values) == pytest.approx(sorted(scores))
+    (table,) = [one for one in result.tables if "where each person stands" in one.title.lower()]
+    assert [row[1].value for row in table.rows] == pytest.approx(sorted(scores, reverse=True))
+    said = f"{without} people answered no story in the condition 'shuffled', which the score is made of, and are left"
+    assert any(caveat.startswith(said) for caveat in result.caveats) == (kind == "seceu")
+    assert without_eqlab(tmp_path / "out").wrong == []
+    assert redo(tmp_path / "out")[1] == []
 
 
 def test_the_export_has_the_plan_that_was_applied(tmp_path):

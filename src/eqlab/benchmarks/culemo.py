@@ -11,8 +11,8 @@ from msgspec import structs
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import interval, shared_totals
-from eqlab.analysis.intervals import mean_bounds, mean_estimate
-from eqlab.benchmarks.common.choices import Mark, accuracy, bias_estimates, bias_table, choice, read_marks
+from eqlab.analysis.intervals import clustered_share, mean_bounds, mean_estimate
+from eqlab.benchmarks.common.choices import Mark, bias_estimates, bias_table, choice, read_marks
 from eqlab.benchmarks.common.outcome import Asked, sentence
 from eqlab.benchmarks.common.questions import Question, Questions
 from eqlab.benchmarks.options import Options, option
@@ -123,7 +123,7 @@ class CuLEmo(Questions[CuLEmoOptions]):
     option_class = CuLEmoOptions
     item_sets, branches = ("published",), ("understand",)
     headline, unit, digits, noun = "balanced accuracy", "%", 1, "questions"
-    quick_items = 40
+    quick_items, each_answer_counts = 40, True
 
     def files(self, item_set: str, options: CuLEmoOptions) -> Sequence[Source]:
         names = LANGUAGES if options.language == "all" else dict.fromkeys(("eng", options.language))
@@ -261,7 +261,9 @@ def _mean_recall(totals: Floats, groups: Sequence[Sequence[int]]) -> Floats:
 
 
 def _accuracy(marks: Sequence[Mark]) -> Estimate:
-    return accuracy("accuracy", marks, lambda one: one.trial.items[0])
+    """The share right, each answer counted once; the interval is over questions, which have several settings."""
+    share = clustered_share("accuracy", [bool(mark.all_right) for mark in marks], [mark.trial.items for mark in marks])
+    return structs.replace(share, n=len({mark.trial.items for mark in marks}))
 
 
 def _majority(marks: Sequence[Mark]) -> tuple[str, float]:

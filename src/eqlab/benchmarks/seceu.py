@@ -100,7 +100,8 @@ class Seceu(Questions[SeceuOptions]):
     asks = "A story and four feelings: how strong is each? Answers are held against people's pattern."
     item_sets, branches = ("published", "open", OWN), ("understand",)
     option_class = SeceuOptions
-    headline, score_range, noun, repeats, of_people = "shape", (0.0, 1.0), "stories", 2, (FIRST,)
+    headline, score_range, noun, repeats = "shape", (0.0, 1.0), "stories", 2
+    of_people, counted_condition = (FIRST,), SHUFFLED
 
     def files(self, item_set: str, options: SeceuOptions) -> Sequence[Source]:
         if item_set == "published":

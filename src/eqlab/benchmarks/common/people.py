@@ -20,6 +20,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Normed, Scored, Selectio
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale, problems
 from eqlab.core.grouping import grouped
+from eqlab.core.plural import many, one_of
 from eqlab.core.results import Better, Cell, Estimate, ItemScore, Norms, Result, Table, goodness
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.text import basis_of, value_of
@@ -172,11 +173,13 @@ class BenchmarkStudy:
     def _expected_by_draws(self, design: "Design", people: "Knowers", draw: random.Random) -> float:
         """The same where a single item is worth nothing by itself: the mean score of simulated people."""
         (asked,) = design.run.benchmarks
+        counted = _counted(self.benchmark, [trial for batch in design.batches for trial in batch.trials])
         scores = []
         for batch in design.batches:
+            trials = [trial for trial in batch.trials if trial.id in counted]
             for _ in range(_DRAWS):
                 person = people.person(draw)
-                answers = [(trial, people.answer(person, trial, draw)) for trial in batch.trials]
+                answers = [(trial, people.answer(person, trial, draw)) for trial in trials]
                 items = [answered(self.benchmark, trial, values, asked.options) for trial, values in answers]
                 scores.append(own_score(self.benchmark, items))
         return fmean(score for score in scores if score is not None)
@@ -277,12 +280,15 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
     items stand with what people made of them. People's scores are norms for whoever is asked the same."""
     everything = list(scored)
     items = [(one, benchmark.item(one, options)) for one in everything]
+    read = [(one, item) for one, item in items if item.score is not None]
+    counted = _counted(benchmark, [one.trial for one, _ in read])
     item_scores: dict[str, list[ItemScore]] = {}
     answers: dict[str, list[Scored]] = {}
-    for one, item in items:
-        if item.score is not None:
+    for one, item in read:
+        if one.trial.id in counted:
             item_scores.setdefault(one.attempts[-1].subject, []).append(item)
             answers.setdefault(one.attempts[-1].subject, []).append(one)
+    without = len({one.attempts[-1].subject for one, _ in read}) - len(answers)
     scores = [score for each in item_scores.values() if (score := own_score(benchmark, each)) is not None]
     like = benchmark.score(f"{PERSON}all", everything, options)  # names, ranges, baselines: as for any subject
     head = like.headline
@@ -299,9 +305,26 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
         estimates=tuple(_of_people(benchmark, like, list(answers.values()), options)),
         counts=outcome.count_outcomes(item.status for _, item in items),
         items=tuple(_together([item for _, item in items])),
-        caveats=tuple(outcome.count_caveats(outcome.count_outcomes(item.status for _, item in items), like.noun)),
+        caveats=(
+            *outcome.count_caveats(outcome.count_outcomes(item.status for _, item in items), like.noun),
+            *([_without(without, benchmark, like.noun)] if without else []),
+        ),
         norms=(norms := Norms(tuple(scores), f"people of this study, {benchmark.title}") if scores else None),
         tables=_persons(benchmark, list(answers.values()), options, norms),
+    )
+
+
+def _counted(benchmark: Benchmark, trials: Sequence[Trial]) -> set[str]:
+    """The trials that people's scores are made of, by id: the same kind for everybody, whatever each of them got."""
+    condition: str = getattr(benchmark, "counted_condition", "")
+    return {one.id for one in trials if one.condition == condition} or {one.id for one in trials}
+
+
+def _without(count: int, benchmark: Benchmark, noun: str) -> str:
+    condition: str = getattr(benchmark, "counted_condition", "")
+    return (
+        f"{many(count, 'person', 'people')} answered no {one_of(noun)} in the condition '{condition}', which the score "
+        f"is made of, and {'is' if count == 1 else 'are'} left out."
     )
 
 
@@ -354,13 +377,15 @@ def _persons(
 
 
 def own_score(benchmark: Benchmark, items: Sequence[ItemScore]) -> float | None:
-    """One subject's headline: the mean of the points that the benchmark compares by, item by item. `together` would say
-    the same with an interval, whose draws take seconds for hundreds of people, and nobody reads it here."""
+    """One subject's headline: the mean of the points that the benchmark compares by, item by item unless each answer
+    counts. `together` would say the same with an interval, whose draws take seconds for hundreds of people, and nobody
+    reads it here."""
     comparable: Callable[[Sequence[ItemScore]], Sequence[ItemScore]] | None = getattr(benchmark, "comparable", None)
+    by_item = comparable is not None and not getattr(benchmark, "each_answer_counts", False)
     points: dict[str, list[float]] = {}
     for place, item in enumerate(comparable(items) if comparable is not None else items):
         if item.points is not None:
-            points.setdefault(item.item if comparable is not None else str(place), []).append(item.points)
+            points.setdefault(item.item if by_item else str(place), []).append(item.points)
     return fmean(map(fmean, points.values())) if points else None
 
 

@@ -82,6 +82,11 @@ class Questions(ABC, Generic[O]):
     quick_items: ClassVar[int] = 10
     of_people: ClassVar[tuple[str, ...]] = ()
     """Names of further estimates that are told of people's answers together, over items."""
+    each_answer_counts: ClassVar[bool] = False
+    """Whether a person's score is the plain mean over answers, also of an item asked under several conditions; else
+    these are averaged first, as in `together`."""
+    counted_condition: ClassVar[str] = ""
+    """The one condition that people's scores are made of if anybody answered under it; empty: all count."""
     repeats: ClassVar[int] = 1
     """How often the full profile asks each item; the quick one asks once."""
     asked_with: ClassVar[Asking] = Asking(tries=3, temperature=0.0, temperature_step=0.15, max_tokens=256)
