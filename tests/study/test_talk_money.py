@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from web_case import HASH, PASSWORD, Site
 
 from eqlab.store.schema import talk_calls
 from eqlab.store.study.researchers import read_audit
+from eqlab.study import conversations as room
 from eqlab.study.talks import model_calls
 
 pytest.importorskip("fastapi")
@@ -373,6 +375,24 @@ def test_who_waits_for_a_provider_that_only_refuses_costs_nothing(status, second
             list(at_once.map(lambda person: person.say("One.", 40).until_answered(), people))
         assert {person.state for person in people} == {"down"}
         assert model_calls(site.participation).cost == 0.0
+
+
+def test_a_repeat_that_is_being_written_down_when_patience_ends_leaves_nothing_under_way(tmp_path, server, monkeypatch):
+    """Nobody knew its number: it stood there at its worst for ever, as if a crash had left it."""
+    price_file(tmp_path, monkeypatch)
+    repeat, writing = room.repeat_call, []
+
+    def slow(*args):
+        writing.append(time.sleep(1.5))
+        return repeat(*args)
+
+    monkeypatch.setattr(room, "repeat_call", slow)
+    server.reply = lambda body, number: web.Response(status=500)
+    with talking(tmp_path, server, talk="max_cost = 9.0", patience=1) as site:
+        assert site.person().begin().say("One.", 40).until_answered().state == "down"
+        taken = model_calls(site.participation).totals
+    assert writing
+    assert (taken.under_way, taken.left, taken.cost) == (0, 0, 0.0)
 
 
 def test_costs_in_two_currencies_have_no_sum(tmp_path, server, monkeypatch, eqlab):

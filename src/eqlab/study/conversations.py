@@ -246,7 +246,14 @@ class Conversations:
             return call.why
         calls, room = [call.id], chat.most_tokens(request, thinks=False)
 
-        async def again(worst: Amount) -> None:
+        writes = set[asyncio.Future[Any]]()
+
+        async def whole(write: Awaitable[T]) -> T:
+            """Whoever is given up meanwhile: it is over before what came of the question is written down."""
+            writes.add(under_way := asyncio.ensure_future(write))
+            return await asyncio.shield(under_way)
+
+        async def repeated(worst: Amount) -> bool:
             so_far = meter()
             more: Call = await self._write(
                 repeat_call,
@@ -258,14 +265,16 @@ class Conversations:
                 limits_of(self.terms),
                 _LEASE,
             )
-            if more.id is None:
+            calls.extend([] if more.id is None else [more.id])
+            return more.id is not None
+
+        async def again(worst: Amount) -> None:
+            if not await whole(repeated(worst)):
                 raise LimitReached("the study's limit of questions to models is reached")
-            calls.append(more.id)
 
         async def more_room(worst: Amount) -> None:
-            if not await self._write(
-                widen_call, self.participation, calls[-1], (worst.tokens, worst.cost), limits_of(self.terms)
-            ):
+            limits, now = limits_of(self.terms), (worst.tokens, worst.cost)
+            if not await whole(self._write(widen_call, self.participation, calls[-1], now, limits)):
                 raise LimitReached("the study's limit of cost is near: the model thinks, and takes more than was known")
 
         left = False
@@ -289,6 +298,7 @@ class Conversations:
             beat.cancel()
             question.cancel()
             await asyncio.wait([question])
+            await asyncio.gather(*writes, return_exceptions=True)
             self._asking.discard(question)
         took, down = meter(), next((answer.note or "lost" for answer in said if answer.status == "error"), "")
         fault = None if question.cancelled() else question.exception()
