@@ -17,7 +17,7 @@ from claims_judges import JUDGES
 from claims_models import MODELS
 from claims_pairs import PAIRS
 from claims_people import ppi, strengths
-from claims_ratings import against_r, effects, few_raters, power, replies, tastes
+from claims_ratings import against_r, effects, few_raters, power, replies, several_arms, tastes
 from claims_rest import REST
 from claims_tables import Rows, share, show
 from claims_verdicts import VERDICTS
@@ -218,6 +218,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "effects": (effects, 300),
     "power": (power, 300),
     "few_raters": (few_raters, 400),
+    "several_arms": (several_arms, 100),
     "against_r": (against_r, 20),
     "strengths": (strengths, 300),
     "moods": (moods, 1000),

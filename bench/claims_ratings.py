@@ -288,6 +288,49 @@ def power(times: int) -> None:
     )
 
 
+def several_arms(times: int) -> None:
+    """Planned contrasts where few raters see one of several arms each, that are all alike: by all raters' degrees of
+    freedom and the likelihood's error, as before, and by what the arms leave of them."""
+    from eqlab.analysis.confirmatory import decide
+    from eqlab.analysis.multiplicity import holm
+    from eqlab.analysis.special import stdtr, stdtrit
+
+    rows = Rows()
+    for arms, each, prompts in ((2, 3, 20), (3, 3, 10), (6, 3, 20)):
+        random = np.random.default_rng(10 * arms + each)
+        df = min(arms * each, prompts) - 1
+        before = now = alarms_before = alarms = fits = 0
+        for _ in range(times):
+            own_prompt = random.normal(0, SIMULATED.prompt, prompts)
+            replies = random.normal(0, SIMULATED.reply, (arms, prompts))
+            given = []
+            for rater in range(arms * each):
+                heights = own_prompt + replies[rater % arms] + random.normal(0, SIMULATED.rater)
+                for prompt, height in enumerate(heights + random.logistic(size=prompts)):
+                    value = 1 + sum(height > cut for cut in SIMULATED.cuts)
+                    given.append((value, f"arm {rater % arms}", rater, prompt))
+            try:
+                found = decide(*zip(*given, strict=True), reference="arm 0", omnibus=False)
+            except _fit_error():
+                continue
+            own = [one for one in found.contrasts if one.against == "arm 0"]
+            z = [abs(one.est) / found.fit.contrast({one.arm: 1.0}).se for one in own]
+            fits += 1
+            before += sum(one <= stdtrit(df, 0.975) for one in z)
+            now += sum(one.low <= 0 <= one.high for one in own)
+            alarms_before += min(p or 0.0 for p in holm([2 * float(stdtr(df, -one)) for one in z])) < 0.05
+            alarms += min(p or 0.0 for p in holm([one.p for one in own])) < 0.05
+        count = fits * (arms - 1)
+        rows.append((arms, each, prompts, *(share(one, count) for one in (before, now)),
+                     *(share(one, fits) for one in (alarms_before, alarms)), times - fits))  # fmt: skip
+    show(
+        f"Several arms that are alike, each rater with all prompts of one: {times} studies a row",
+        ("arms", "raters an arm", "prompts", "held before", "held now", "a difference found before", "found now",
+         "no fit"),
+        rows,
+    )  # fmt: skip
+
+
 def _excludes(low: float | None, high: float | None) -> bool:
     return low is not None and high is not None and not low <= 0 <= high
 

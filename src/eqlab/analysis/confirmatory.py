@@ -7,9 +7,12 @@ it. Likewise a rater who likes one arm likes it in all their ratings: without th
 in that pass for arms that differ, the more so the more each rates (docs/evidence/coverage.md: false alarms). Crossed
 cumulative-logit model as in ordinal.py; every two arms, Holm-corrected."""
 
+import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -29,7 +32,8 @@ approximation rises where the likelihood itself falls."""
 
 @dataclass(frozen=True, slots=True)
 class ArmContrast:
-    """How much more often an arm is rated higher than another, in log-odds; Student's t."""
+    """How much more often an arm is rated higher than another, in log-odds; Student's t. The error is that of the
+    likelihood times √((raters − 1)/(raters − arms)) where a rater has one arm (`_raters_left`)."""
 
     arm: str
     against: str
@@ -79,13 +83,15 @@ def decide(
     levels = levels_of(arms, raters, prompts, replies)
     fixed = {name: np.array([arm == name for arm in arms], dtype=float) for name in names[1:]}
     fit, left_out = _fit(values, fixed, levels)
-    df = float(max(1, min(len(set(one)) for one in (raters, prompts)) - 1))
+    people, left = len(set(raters)), _raters_left(arms, raters)
+    df, wider = max(1.0, min(left, len(set(prompts)) - 1.0)), math.sqrt(max(1.0, (people - 1) / left))
     pairs = list(combinations(names, 2))
     found = []
     for against, arm in pairs:
         coefficient = fit.contrast({arm: 1.0} if against == names[0] else {arm: 1.0, against: -1.0})
-        p = 2 * float(stdtr(df, -abs(coefficient.est / coefficient.se))) if coefficient.se > 0 else 1.0
-        found.append((arm, against, coefficient.est, coefficient.se, p))
+        se = wider * coefficient.se
+        p = 2 * float(stdtr(df, -abs(coefficient.est / se))) if se > 0 else 1.0
+        found.append((arm, against, coefficient.est, se, p))
     adjusted = holm([one[-1] for one in found])
     reach = float(stdtrit(df, 0.975))
     contrasts = tuple(
@@ -93,6 +99,18 @@ def decide(
         for (arm, against, est, se, p), p_holm in zip(found, adjusted, strict=True)
     )
     return Decision(fit, contrasts, tuple(fit.sd), left_out, _omnibus(values, fit, levels, df) if omnibus else None)
+
+
+def _raters_left(arms: Sequence[str], raters: Sequence[Hashable]) -> float:
+    """Degrees of freedom of the raters' spread, which the likelihood divides by all raters: their number less the means
+    that are taken from them. Where a rater has one arm these are every arm's mean; where each has all arms alike, the
+    common mean alone; between the two as far as raters' ratings of their commonest arm have none of another beside
+    them."""
+    own: dict[Hashable, Counter[str]] = {}
+    for rater, arm in zip(raters, arms, strict=True):
+        own.setdefault(rater, Counter())[arm] += 1
+    alone = fmean(max(0.0, 2 * max(counts.values()) / counts.total() - 1) for counts in own.values())
+    return max(1.0, len(own) - 1 - alone * (len(set(arms)) - 1))
 
 
 def levels_of(

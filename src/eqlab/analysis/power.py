@@ -118,7 +118,8 @@ class DecidingModel:
     """Two groups of raters, one an arm, on the same prompts; an arm has one reply to each. The log-odds of the mixed
     ordinal model (confirmatory.py) have about the variance 2·(v/(R·m) + σ²_rater/R + σ²_reply/P): R raters a group with
     m ratings each share out P replies, v is the variance that one rating leaves, 1/Fisher's information. The last term
-    does not shrink with raters. Student's t with the smaller of the numbers of raters and prompts, less 1."""
+    does not shrink with raters. Student's t with the raters less 2 or the prompts less 1, whichever is fewer; all but
+    the raters' own variance counts (2R − 1)/(2R − 2) times, as the model makes up for the arms' means."""
 
     prompts: int
     ratings_per_rater: int
@@ -141,8 +142,10 @@ class DecidingModel:
         """`raters` a group may be infinite."""
         rater = 0.0 if math.isinf(raters) else self.sd_rater**2 / raters
         rest = 0.0 if math.isinf(raters) else 1 / (self._information * raters * self.ratings_per_rater)
-        se = math.sqrt(2 * (rest + rater + self.sd_reply**2 / self.prompts))
-        df = max(1.0, min(2 * raters, self.prompts) - 1)
+        left = max(1.0, 2 * raters - 2)
+        wider = 1.0 if math.isinf(raters) else (left + 1) / left
+        se = math.sqrt(2 * (rater + wider * (rest + self.sd_reply**2 / self.prompts)))
+        df = max(1.0, min(left, self.prompts - 1))
         if se == 0:
             return 1.0
         far, critical = abs(log_odds) / se, float(stdtrit(df, 1 - self.alpha / 2))

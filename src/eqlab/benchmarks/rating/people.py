@@ -444,7 +444,7 @@ def _omnibus(decision: Decision) -> str:
     test = decision.omnibus
     if test is None:
         return " No omnibus test: the model without arms cannot be fitted."
-    freedom = f"F with {test.df} and {decision.contrasts[0].df:g} degrees of freedom"
+    freedom = f"F with {test.df} and {decision.contrasts[0].df:.4g} degrees of freedom"
     return f" All alike: χ² = {test.chi2:.2f}, df {test.df}; p = {test.p:.3g} ({freedom})."
 
 
