@@ -123,6 +123,59 @@ def test_own_questions_and_own_scales(site, visit, device):
     }  # fmt: skip
 
 
+def to_questions(study, page):
+    page.goto(study.link(study="rating"))
+    send(page)
+
+
+@pytest.mark.parametrize("way", ["reload", "closed tab"])
+def test_what_was_changed_after_an_error_is_still_there(site, visit, way):
+    """What had been sent stood there again, box by box beside what had not: a mixture could be sent."""
+    study = site("rating", tables=OWN + SCALES)
+    page = visit()
+    to_questions(study, page)
+    page.get_by_label("English").check()
+    page.get_by_label("How old are you, in years?").fill("12")
+    page.get_by_label("Prefer not to say").last.check()
+    send(page)
+    expect(page.locator("#errors")).to_be_visible()
+    page.get_by_label("Woman", exact=True).check()
+    page.get_by_label("English").uncheck()
+    page.get_by_label("German").check()
+    page.get_by_label("Prefer not to say").last.uncheck()
+    page.get_by_label("How old are you, in years?").fill("44")
+    context = page.context
+    if way == "reload":
+        page.reload()
+        expect(page.locator("#errors")).to_be_visible()
+    else:
+        page.close()
+        page = context.new_page()
+        page.goto(f"{study.url}/s/rating/page")
+    send(page)
+    expect(page.locator("#errors")).to_have_count(0)
+    (person,) = read_participants(study.participation).people
+    assert person.given[0].values == {"gender": 1, "tongues": [2], "age": 44}
+
+
+def test_answers_that_were_sent_without_the_script_are_newer_than_a_draft(site, visit):
+    study = site("rating", tables=OWN + SCALES)
+    page = visit()
+    to_questions(study, page)
+    page.get_by_label("Woman", exact=True).check()
+    page.get_by_label("English").check()
+    page.route("**/keep.js*", lambda route: route.abort())
+    page.reload()
+    expect(page.locator("input:checked")).to_have_count(0)
+    page.get_by_label("Man", exact=True).check()
+    page.unroute("**/keep.js*")
+    send(page)
+    expect(page.locator("#errors")).to_be_visible()
+    page.wait_for_function("document.activeElement.id === 'errors'")
+    expect(page.get_by_label("Man", exact=True)).to_be_checked()
+    expect(page.locator("input:checked")).to_have_count(1)
+
+
 @pytest.mark.parametrize("device", [DESK, PHONE], ids=["desk", "phone"])
 def test_two_replies_stand_side_by_side_where_there_is_room(site, visit, device):
     study = site("pairwise", tables="[checks]\nattention = 0\n[places]\nbatch_size = 1\n")

@@ -304,6 +304,80 @@ def test_a_change_that_had_not_arrived_is_sent_with_the_next_page(study, visit):
     again.wait_for_function("!Object.keys(localStorage).some(key => key.includes(':change:'))")
 
 
+def chosen_on(page):
+    return page.locator("input:checked").evaluate_all(CHOSEN)
+
+
+@pytest.mark.parametrize("way", ["reload", "closed tab"])
+def test_a_change_that_was_not_saved_is_still_there(study, visit, way):
+    """The older answer stood there, unmarked."""
+    page = visit()
+    page.goto(study.link())
+    go(page, until=at(5))
+    with page.expect_navigation():
+        page.click("#back")
+    saved = chosen_on(page)
+    answer(page, pick=lambda index, count: count - 1)
+    changed = chosen_on(page)
+    assert changed != saved
+    context = page.context
+    if way == "reload":
+        page.reload()
+    else:
+        page.close()
+        page = context.new_page()
+        page.goto(f"{study.url}/s/small/back")
+    assert chosen_on(page) == changed
+    send(page)
+    with page.expect_navigation():
+        page.click("#back")
+    assert chosen_on(page) == changed
+    answer(page, pick=lambda index, count: 0)
+    with page.expect_navigation():
+        page.click("#leave-it")
+    with page.expect_navigation():
+        page.click("#back")
+    assert chosen_on(page) == changed
+
+
+def test_a_change_begins_with_what_was_saved_elsewhere_meanwhile(study, visit):
+    """A draft is older than an answer that was saved after it: in another browser, say, or without this script."""
+    page = visit()
+    page.goto(study.link())
+    go(page, until=at(5))
+    with page.expect_navigation():
+        page.click("#back")
+    other = page.evaluate("Object.fromEntries(new FormData(document.getElementById('page')))")
+    names = [name for name in other if name.startswith("v.")]
+    answer(page, pick=lambda index, count: count - 1)
+    elsewhere = {**other, **dict.fromkeys(names, "2")}
+    answered = study.answered()
+    sent = page.context.request.post(f"{study.url}/s/small/page", form=elsewhere, headers={"Origin": study.url})
+    assert sent.ok
+    assert study.answered() == answered + 1
+    page.reload()
+    assert page.locator("[type=radio]:checked").evaluate_all(CHOSEN) == [f"{name}2" for name in names]
+
+
+def test_who_sends_a_page_again_takes_no_draft_from_another_tab(study, visit):
+    """What was chosen on the next page, in a second tab, was forgotten, and not kept from then on."""
+    page = visit()
+    page.goto(study.link())
+    go(page, until=at(4))
+    answer(page)
+    second = page.context.new_page()
+    second.goto(page.url)
+    send(second)
+    answer(second)
+    chosen = chosen_on(second)
+    answer(page, pick=lambda index, count: count - 1)
+    send(page)
+    expect(page.locator("main")).to_contain_text("answered before, in another tab")
+    assert chosen_on(page) == chosen
+    second.reload()
+    assert chosen_on(second) == chosen
+
+
 def test_reload_keeps_what_was_chosen_and_when_the_page_was_first_seen(study, visit):
     page = visit()
     page.goto(study.link())

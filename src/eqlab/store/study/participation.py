@@ -94,7 +94,8 @@ class Participation:
         )
 
     def look_back(self, person: str) -> tuple[View, Mapping[str, Any]] | None:
-        """The page before the current one with what was answered; None when it cannot be changed any more."""
+        """The page before the current one with what was answered; None when it cannot be changed any more. Its attempt
+        is that of the answer, so that each change makes it another page."""
         with reading(self.store.engine) as connection:
             who = find_people(connection, self.study.id, [person]).get(person)
             if who is None:
@@ -105,8 +106,8 @@ class Participation:
             step = steps_from_json(who.steps)[who.step - 1]
             trial = self.design.trials[step.trial]
             given = last_given(connection, self.design.run.id, person, trial.id)
-        before = replace(view, number=view.number - 1, step=step, trial=trial, attempt=1, back=False)
-        return before, given[1] if given else {}
+        attempt, values = given or (1, {})
+        return replace(view, number=view.number - 1, step=step, trial=trial, attempt=attempt, back=False), values
 
     def answered(self, person: str, number: int) -> tuple[Trial, Mapping[str, Any]] | None:
         """The question of page `number` and what counts of a person's answers to it; None where there is none."""

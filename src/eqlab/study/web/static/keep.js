@@ -42,21 +42,27 @@
 
   // -- what was chosen, when the page was first seen, how long it was out of sight
   field("shown").value = kept.shown;
-  const named = (name) => [...form.querySelectorAll("input, textarea")].filter((one) => one.name === name);
-  for (const [name, value] of Object.entries(kept.chosen)) {
-    const group = named(name);
-    if (group.some((one) => one.checked || (!ticked(one) && one.value))) continue; // the page itself brought it
-    for (const one of group) {
-      if (ticked(one)) one.checked = [].concat(value).includes(one.value); else one.value = value;
-    }
+  // What is kept is newer than what the page brings: a page that was saved has another key. But answers that come back with
+  // an error were sent after it, unless they have come back before: then this is a reload.
+  const fields = [...form.querySelectorAll("input, textarea")].filter((one) => /^[vd]\./.test(one.name));
+  const ticked = (one) => one.type === "radio" || one.type === "checkbox";
+  const errors = document.getElementById("errors");
+  if (errors) {
+    const sent = {};
+    for (const one of fields) sent[one.name] = ticked(one) ? (sent[one.name] || []).concat(one.defaultChecked ? one.value : []) : one.defaultValue;
+    if (JSON.stringify(sent) !== kept.sent) Object.assign(kept, { sent: JSON.stringify(sent), chosen: sent });
+  }
+  for (const one of fields) {
+    const value = kept.chosen[one.name];
+    if (value === undefined) continue;
+    if (ticked(one)) one.checked = [].concat(value).includes(one.value); else one.value = value;
   }
   remember();
-  function ticked(one) { return one.type === "radio" || one.type === "checkbox"; }
   const chosen = (event) => {
     const one = event.target;
-    if (!/^[vd]\./.test(one.name || "")) return;
-    const group = named(one.name);
-    kept.chosen[one.name] = one.type === "checkbox" ? group.filter((box) => box.checked).map((box) => box.value) : one.value;
+    if (!fields.includes(one)) return;
+    const group = fields.filter((other) => other.name === one.name);
+    kept.chosen[one.name] = ticked(one) ? group.filter((other) => other.checked).map((other) => other.value) : one.value;
     remember();
   };
   form.addEventListener("change", chosen);
@@ -120,7 +126,7 @@
     busy = false;
     if (reply && ["saved", "again", "ahead", "ended"].includes(reply.outcome)) {
       say(form.dataset.saved, false);
-      store.forget(changing ? [key] : store.under(mine));
+      store.forget([key]);
       location.replace(reply.next);
     } else if (reply && reply.outcome) {
       delete kept.post; // the server says why not, on a page
@@ -199,7 +205,6 @@
     form.addEventListener("change", count);
     count();
   }
-  const errors = document.getElementById("errors");
   if (errors) errors.focus();
 
   function leaveSoon(link) {
