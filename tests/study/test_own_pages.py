@@ -30,6 +30,7 @@ key = "tongues"
 ask = "several"
 text = "Which languages do you speak?"
 options = ["English", "German"]
+prefer_not_to_say = true
 [[before]]
 key = "age"
 ask = "number"
@@ -94,6 +95,9 @@ def test_own_questions_are_asked_refused_in_words_and_kept(site):
     assert "Please either answer or tick “Prefer not to say”, not both: How old are you?" in refused.text
     assert 'value="44"' in refused.text
     assert " checked> Prefer not to say" in refused.text
+    refused = post(client, refused, gender="1", tongues=["1", "3"], age="44")
+    words = "Please either answer or tick “Prefer not to say”, not both: Which languages do you speak?"
+    assert words in refused.text  # it was called none of the choices
     refused = post(client, refused, age="<b>")
     assert "&lt;b&gt;" in refused.text
     assert "Please choose an answer: What is your gender?" in refused.text

@@ -273,8 +273,9 @@ def _several(one: Several, value: Any) -> Problem:
     numbers = _numbers(one)
     if not isinstance(value, list) or not value or any(type(part) is not int or part not in numbers for part in value):
         return "off"
-    alone = one.alone and numbers[-1] in value and len(value) > 1
-    return "off" if alone or len(set(value)) < len(value) else ""
+    if len(set(value)) < len(value):
+        return "off"
+    return "both" if one.alone and numbers[-1] in value and len(value) > 1 else ""
 
 
 def _numbers(one: Several) -> range:

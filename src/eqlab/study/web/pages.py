@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from eqlab.core.forms import Field, Number, Writing, points_left, settled
+from eqlab.core.forms import Field, Number, Scale, Several, Writing, points_left, settled
 from eqlab.core.moves import ENDED, ENDING, Arrival, ConsentMove, FilledPage, Saved, State, Unknown, View
 from eqlab.core.study import Study
 from eqlab.core.trials import Trial
@@ -523,8 +523,9 @@ def _word(t: Texts, field: Field, problem: str) -> str:
         return t("error_short", question=field.text, least=field.least_words)
     if problem == "long" and isinstance(field, Writing):
         return t("error_long", question=field.text, most=field.most)
-    if isinstance(field, Number | Writing) and problem == "both":
-        return t("error_both", question=field.text, declined=field.declined)
+    if problem == "both" and not isinstance(field, Scale):
+        declined = field.alone if isinstance(field, Several) else field.declined
+        return t("error_both", question=field.text, declined=declined)
     if isinstance(field, Number) and problem == "off":
         return t("error_number", question=field.text, low=field.shown[0], high=field.shown[1])
     if problem == "missing" and isinstance(field, Number | Writing):
