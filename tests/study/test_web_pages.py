@@ -441,11 +441,15 @@ def test_preview_says_so_on_every_page(make_site):
     assert all("Preview: nothing is kept." in page.text for page in seen)
 
 
-def test_the_end_of_a_preview_stays_and_says_where_people_go(make_site):
-    """It left for the panel after 20 seconds."""
+@pytest.mark.parametrize("deletes", [False, True])
+def test_the_end_of_a_preview_stays_and_says_where_people_go(make_site, deletes):
+    """It left for the panel after 20 seconds; after a deletion there was a button with the real code."""
     site = make_site(small_design(panel=PROLIFIC), preview=True)
     client = site.browser()
     last, _ = walk(client, enter(client, panel_id="p-1"))
+    if deletes:
+        last = client.post("/s/small/stop", data={"what": "delete"})
+        assert "Your answers have been" in last.text
     assert "Of this preview nothing is stored." in last.text
     assert f"After it they go to: <code>{PROLIFIC.complete_url.format(code='C-COMPLETE')}</code>" in last.text
     assert 'id="leave"' not in last.text
